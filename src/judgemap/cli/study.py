@@ -51,14 +51,15 @@ def new(
 
 @app.command(name="open")
 def open_study(study: Slug, data: DataFolder = DATA) -> None:
-    """Open a study to its judges.
+    """Open a study to its judges, also one that was paused or closed.
 
     Example: judgemap study open wards
     """
     connect(data)
     from judgemap.web.studies import editing
 
-    opened = editing.open_study(editing.find_study(study))
+    found = editing.find_study(study)
+    opened = (editing.reopen_study if found.status == "closed" else editing.open_study)(found)
     typer.echo(f"Study {study} is open.")
     if opened.join_code:
         typer.echo(f"Anyone can join at {server_address('')}/s/{opened.join_code}/")
@@ -130,7 +131,7 @@ def pause(study: Slug, data: DataFolder = DATA) -> None:
 
 @app.command()
 def close(study: Slug, data: DataFolder = DATA) -> None:
-    """Close a study for good; its answers are kept.
+    """Close a study; its answers are kept.
 
     Example: judgemap study close wards
     """
@@ -138,7 +139,7 @@ def close(study: Slug, data: DataFolder = DATA) -> None:
     from judgemap.web.studies import editing
 
     editing.close_study(editing.find_study(study))
-    typer.echo(f"Study {study} is closed.")
+    typer.echo(f"Study {study} is closed. Reopen it with: judgemap study open {study}")
 
 
 @app.command()

@@ -30,6 +30,7 @@ BEGINNINGS = {
 """How a file of each kind begins; anything else is refused before GDAL, which reads a hundred formats, takes a
 guess."""
 
+ZIPPED = (".kmz", ".zip")
 ShapeArray = NDArray[np.object_]
 UNREADABLE = (
     pyogrio.errors.DataSourceError,
@@ -231,13 +232,14 @@ def _source(path: Path) -> tuple[str, list[str]]:
     if not path.is_file():
         raise StudyError("there is no such file; check its name and folder")
     suffix = path.suffix.casefold()
-    if suffix not in {*BEGINNINGS, ".zip"}:
+    if suffix not in {*BEGINNINGS, *ZIPPED}:
         raise StudyError(
-            f"maps are read from {', '.join(BEGINNINGS)} and .zip files; export yours as a GeoPackage, for example"
+            f"maps are read from {', '.join((*BEGINNINGS, ZIPPED[0]))} and {ZIPPED[1]} files; "
+            "export yours as a GeoPackage, for example"
         )
     if path.stat().st_size == 0:
         raise StudyError("the file is empty; export the map again")
-    if suffix != ".zip":
+    if suffix not in ZIPPED:
         with path.open("rb") as file:
             _check_beginning(file.read(4096), suffix)
         return str(path), []

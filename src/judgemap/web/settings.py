@@ -205,6 +205,7 @@ MIDDLEWARE = [
     "judgemap.web.server.limits.limit_bodies",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "judgemap.web.server.limits.keep_out_of_caches",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "judgemap.web.server.languages.researchers_language",
     "django.middleware.common.CommonMiddleware",

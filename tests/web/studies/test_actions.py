@@ -98,8 +98,9 @@ def test_life_of_a_study(areas, definition, db):
         editing.open_study(study)
     with pytest.raises(StudyError, match="is closed"):
         editing.edit_study(study, definition)
+    assert editing.reopen_study(study).status == "open"
     assert list(Act.objects.order_by("pk").values_list("verb", flat=True)) == [
-        "created", "open", "paused", "open", "closed",
+        "created", "open", "paused", "open", "closed", "reopened",
     ]  # fmt: skip
 
 
@@ -145,3 +146,25 @@ def test_the_database_refuses_an_edge_twice_or_to_itself(study):
 def test_definitions_survive_the_database(db, areas):
     definition = StudyDefinition("T", "Q?", "higher", ties=False, skips=False, access="open", thanks="*Ta*")
     assert editing.definition_of(making.create_study(definition, areas)) == definition
+
+
+CONTRADICTIONS = [
+    {"direction": "higher"},
+    {"question": "Which ward has the HIGHEST rate?"},
+    {"translations": {"fr": {"question": "Quel quartier a le taux le plus élevé ?"}}},
+    {"languages": ("en", "es"), "translations": {"es": {"question": "¿Qué zona tiene la tasa más alta?"}}},
+    {"translations": {"ar": {"question": "أي حي لديه المعدل الأعلى؟"}}},
+]
+
+
+@pytest.mark.parametrize("fields", CONTRADICTIONS)
+def test_a_question_that_contradicts_its_direction_is_refused(db, areas, definition, people, fields):
+    with pytest.raises(StudyError, match="the question asks for the") as refused:
+        making.create_study(replace(definition, **fields), areas)
+    assert refused.value.field == "question"
+    study = making.create_study(definition, areas)
+    with pytest.raises(StudyError, match="the question asks for the"):
+        editing.change_study(study, people["owner"], fields)
+    editing.edit_study(study, replace(definition, **fields))
+    with pytest.raises(StudyError, match="the question asks for the"):
+        editing.open_study(editing.find_study(study.slug))

@@ -92,16 +92,16 @@ def test_areas_that_lie_over_each_other_have_tiles_all_the_same(monkeypatch):
 
 def test_tiles_are_handed_out_to_those_who_may_see_the_study(large, clients):
     first = Tile.objects.filter(study=large, level=3).first()
-    response = get(clients["owner"], "shapes", large.slug, 3, first.x, first.y)
+    response = get(clients["owner"], "shapes", large.slug, large.pk, 3, first.x, first.y)
     assert response.headers["Content-Encoding"] == "gzip"
     assert json.loads(gzip.decompress(response.content))
     assert "immutable" in response.headers["Cache-Control"]
-    assert get(clients["stranger"], "shapes", large.slug, 3, first.x, first.y).status_code == 404
-    assert get(clients["anonymous"], "shapes", large.slug, 3, 0, 0).status_code == 302
-    assert get(clients["owner"], "shapes", large.slug, 3, 8, 0).status_code == 404
-    assert get(clients["owner"], "shapes", large.slug, 99, 0, 0).status_code == 404
+    assert get(clients["stranger"], "shapes", large.slug, large.pk, 3, first.x, first.y).status_code == 404
+    assert get(clients["anonymous"], "shapes", large.slug, large.pk, 3, 0, 0).status_code == 302
+    assert get(clients["owner"], "shapes", large.slug, large.pk, 3, 8, 0).status_code == 404
+    assert get(clients["owner"], "shapes", large.slug, large.pk, 99, 0, 0).status_code == 404
     Tile.objects.all().delete()
-    assert get(clients["owner"], "shapes", large.slug, 3, 0, 0).content == b"[]"
+    assert get(clients["owner"], "shapes", large.slug, large.pk, 3, 0, 0).content == b"[]"
 
 
 def test_the_page_of_a_large_map_is_small(large, clients):
@@ -110,7 +110,7 @@ def test_the_page_of_a_large_map_is_small(large, clients):
     assert b"data-area=" not in page.content
     assert b"<option" not in page.content
     assert b"studies/extract.js" in page.content, "a base map is uploaded here in parts, too"
-    picture = get(clients["owner"], "picture", large.slug)
+    picture = get(clients["owner"], "picture", large.slug, large.pk)
     assert picture.headers["Content-Type"] == "image/svg+xml"
     assert picture.content.decode().count("<path") == 1
 

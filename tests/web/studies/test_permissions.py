@@ -1,11 +1,13 @@
 """Owner, colleague, stranger and nobody, on every address of a study and of its preview."""
 
+from html.parser import HTMLParser
+
 import pytest
 from django.urls import get_resolver, reverse
 
 from judgemap.web.judge.models import Judge
 from judgemap.web.studies import sharing
-from judgemap.web.studies.models import Act, StudyVersion
+from judgemap.web.studies.models import Act, Study, StudyVersion
 
 READ = {"owner": 200, "teammate": 200, "stranger": 404, "anonymous": 302}
 MOVE = {"owner": 302, "teammate": 302, "stranger": 404, "anonymous": 302}
@@ -28,8 +30,11 @@ TABLE = [
     ("studies:judging", "get", {}, READ),
     ("studies:judging", "post", {"recommended": "0"}, BAD),
     ("studies:status", "post", {"act": "pause"}, MOVE),
+    ("studies:open", "get", {}, READ),
     ("studies:close", "get", {}, OWN),
     ("studies:close", "post", {}, OWN | {"owner": 302}),
+    ("studies:reopen", "get", {}, OWN),
+    ("studies:reopen", "post", {}, OWN | {"owner": 302}),
     ("studies:delete", "get", {}, OWN),
     ("studies:delete", "post", {"title": "another"}, OWN | {"owner": 400}),
     ("studies:duplicate", "post", {}, MOVE),
@@ -74,7 +79,12 @@ ELSEWHERE = {
 
 
 def address(name, study):
-    more = {"studies:translate": ["fr"], "studies:area": [0], "studies:shapes": [0, 0, 0]}.get(name, [])
+    more = {
+        "studies:picture": [study.pk],
+        "studies:translate": ["fr"],
+        "studies:area": [0],
+        "studies:shapes": [study.pk, 0, 0, 0],
+    }.get(name, [])
     return reverse(name, args=[study.slug, *more])
 
 
@@ -101,6 +111,60 @@ def test_a_reader_sees_what_a_colleague_sees_and_changes_nothing(
     tried = method == "get" or name.startswith("preview:")
     assert response.status_code == (statuses["teammate"] if tried else 403)
     assert (Act.objects.count(), StudyVersion.objects.count(), Judge.objects.count()) == before
+
+
+class Controls(HTMLParser):
+    """Collect the controls of a page that somebody can use, by the address of their form; links are none."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.form, self.usable, self.shown = None, [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == "form":
+            harmless = attrs.get("method", "get") == "get" or "reading" in (attrs.get("class") or "")
+            self.form = None if harmless else attrs.get("action", "here")
+        elif tag in ("input", "select", "textarea", "button") and self.form and attrs.get("type") != "hidden":
+            self.shown.append(attrs.get("name"))
+            if "disabled" not in attrs and "logout" not in self.form:
+                self.usable.append((self.form, attrs.get("name")))
+
+    def handle_endtag(self, tag):
+        self.form = None if tag == "form" else self.form
+
+
+@pytest.mark.parametrize("page", ["overview", "map", "texts", "translate", "judging", "open", "colleagues", "log"])
+@pytest.mark.parametrize("status", ["draft", "open"])
+def test_a_reader_sees_values_and_is_offered_nothing_that_is_refused(owned, clients, people, page, status):
+    Study.objects.filter(pk=owned.pk).update(status=status)
+    sharing.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
+    found = Controls(clients["stranger"].get(address(f"studies:{page}", owned)).content.decode())
+    assert found.usable == []
+    fields = {"texts": "consent", "translate": "question", "judging": "recommended"}
+    assert page not in fields or fields[page] in found.shown
+    assert (
+        page in ("colleagues", "log")
+        or Controls(clients["owner"].get(address(f"studies:{page}", owned)).content.decode()).usable
+    )
+
+
+def test_what_shows_data_is_kept_out_of_caches(owned, clients):
+    for name, method, _, _ in TABLE:
+        if method == "get" and name not in ("studies:picture", "studies:shapes"):
+            assert "no-store" in clients["owner"].get(address(name, owned))["Cache-Control"], name
+    for path in ("/account/", "/account/researchers/", "/account/login/", "/account/two-factor/"):
+        assert "no-store" in clients["owner"].get(path)["Cache-Control"], path
+    assert "no-store" in clients["anonymous"].get("/account/login/")["Cache-Control"]
+
+
+def test_shapes_are_kept_under_an_address_of_their_own_map(owned, clients):
+    """A draft made again has the same name and another map."""
+    for name, more in (("studies:picture", []), ("studies:shapes", [0, 0, 0])):
+        response = clients["owner"].get(reverse(name, args=[owned.slug, owned.pk, *more]))
+        assert "immutable" in response["Cache-Control"]
+        assert clients["owner"].get(reverse(name, args=[owned.slug, owned.pk + 1, *more])).status_code == 404
 
 
 @pytest.mark.parametrize(("name", "method", "fields", "statuses"), [row for row in TABLE if row[1] == "post"])

@@ -25,7 +25,12 @@ TEXTS = ("title", "question", "example", "consent", "instructions", "thanks")
 """What the researcher writes and can have translated."""
 
 MOST_REPEATS = 0.3
-LONGEST = {"title": 200, "question": 300, "consent": 20_000}
+LONGEST = {
+    "title": 200, "question": 300, "example": 20_000, "consent": 20_000, "instructions": 20_000, "thanks": 20_000,
+    "base_map": 300, "base_map_credit": 200,
+}  # fmt: skip
+"""The most characters in each text."""
+NEEDED = ("title", "question", "consent")
 CONSENT = (
     "Taking part is voluntary, and you may stop at any time. We keep your answers and how long they took, under a "
     "random name; we do not ask for or keep your name, e-mail address or internet address. You will be given a code "
@@ -114,8 +119,9 @@ class StudyDefinition:
     def __post_init__(self) -> None:
         for text, longest in LONGEST.items():
             length = len(str(getattr(self, text)).strip())
-            if not 1 <= length <= longest:
-                raise StudyError(f"{text} has {length} characters; write at least one and at most {longest}", text)
+            if not (text in NEEDED) <= length <= longest:
+                least = "at least one and " if text in NEEDED else ""
+                raise StudyError(f"{text} has {length} characters; write {least}at most {longest:,}", text)
         _one_of("direction", self.direction, ("lower", "higher"))
         _one_of("design", self.design, DESIGNS)
         _one_of("access", self.access, ("personal", "open"))

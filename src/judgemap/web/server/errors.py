@@ -19,7 +19,7 @@ def kind_page(request: HttpRequest, status: int, title: str, text: str, home: st
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
     """Answer a request that makes no sense."""
-    return kind_page(request, 400, _("That did not work"), _("Your browser sent something we do not understand."))
+    return kind_page(request, 400, _("That did not work"), _("Your browser sent a request we couldn't understand."))
 
 
 class Forbidden(PermissionDenied):

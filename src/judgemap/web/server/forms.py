@@ -18,9 +18,12 @@ def sentence(error: StudyError) -> str:
 
     >>> sentence(StudyError("the file is empty; export the map again"))
     'The file is empty; export the map again.'
+    >>> sentence(StudyError("wards.geojson has one area"))
+    'wards.geojson has one area.'
     """
     text = str(error)
-    return f"{text[:1].upper()}{text[1:]}." if not text.endswith((".", "?")) else f"{text[:1].upper()}{text[1:]}"
+    named = "." in text.partition(" ")[0][:-1]  # it begins with a file's name, which stays as it is
+    return f"{text if named else text[:1].upper() + text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
 
 
 class StudyForm(forms.Form):

@@ -63,6 +63,18 @@ class Brake:
 WRONG_GUESSES = Brake("guesses", most=50, seconds=5.0)
 
 
+def keep_out_of_caches(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Keep researchers' pages, and all about accounts, out of caches, unless a page says how long it may be cached."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if settings.SESSION_COOKIE_NAME in request.COOKIES or request.path.startswith("/account/"):
+            response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    return middleware
+
+
 def limit_bodies(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
     """Refuse a request whose body is longer than any form of ours needs."""
 

@@ -3,15 +3,19 @@
 from collections.abc import Callable
 from functools import wraps
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet
-from django.http import Http404, HttpRequest
+from django.http import Http404, HttpRequest, JsonResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 
+from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.errors import Forbidden
+from judgemap.web.server.forms import sentence
 from judgemap.web.studies.models import Study
 
 View = Callable[..., HttpResponseBase]
@@ -35,15 +39,8 @@ def studies_of(researcher: Researcher) -> QuerySet[Study]:
 
 
 def researcher_page(view: View) -> View:
-    """Require a sign-in, and keep the page out of caches, unless it says itself how long it may be cached."""
-
-    @wraps(view)
-    def page(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-        response = view(request, *args, **kwargs)
-        response.headers.setdefault("Cache-Control", "no-store")
-        return response
-
-    return login_required(page)
+    """Require a sign-in."""
+    return login_required(view)
 
 
 def reading_page(view: View) -> View:
@@ -60,15 +57,29 @@ def reading_page(view: View) -> View:
 
 
 def study_page(view: View) -> View:
-    """Find the study as `reading_page` does, and let readers only look."""
+    """Find the study as `reading_page` does, and let readers only look; what is refused is said on the study's page."""
 
     @wraps(view)
     def page(request: HttpRequest, study: Study, **more: object) -> HttpResponseBase:
         if getattr(study, "read_only", False) and request.method not in SAFE:
             raise Forbidden(READ_ONLY)
-        return view(request, study, **more)
+        try:
+            return view(request, study, **more)
+        except StudyError as error:
+            if request.method in SAFE:
+                raise
+            return _refused(request, study, error)
 
     return reading_page(page)
+
+
+def _refused(request: HttpRequest, study: Study, error: StudyError) -> HttpResponseBase:
+    """Say why something was not done, on the page of the study, or on the list if the study is gone."""
+    if "application/json" in request.headers.get("Accept", ""):
+        return JsonResponse({"said": sentence(error)}, status=400)
+    messages.error(request, sentence(error))
+    there = studies_of(researcher_of(request)).filter(slug=study.slug).exists()
+    return redirect("studies:overview", study.slug) if there else redirect("studies:list")
 
 
 def owner_page(view: View) -> View:

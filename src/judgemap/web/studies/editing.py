@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -17,15 +17,11 @@ from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import load_graph, source_of
-from judgemap.web.studies.checking import check_limits
+from judgemap.web.studies.checking import check_definition, check_direction
 from judgemap.web.studies.designs import prepare_design
-from judgemap.web.studies.keeping import change_end
+from judgemap.web.studies.keeping import change_end, held
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
-
-if TYPE_CHECKING:
-    pass
-
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
@@ -48,7 +44,7 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
             raise StudyError(_("Someone else has changed this study. Reload the page and make your change again."))
         if study.status == Study.Status.CLOSED:
             raise StudyError(
-                _("study %(slug)s is closed; make a new one instead of editing it") % {"slug": f"{study.slug!r}"}
+                _("study %(slug)s is closed; reopen it, or make a copy, to edit it") % {"slug": f"{study.slug!r}"}
             )
         if definition.access == "open" and study.join_code is None:
             study.join_code = make_token()
@@ -79,7 +75,7 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
             study = locked(study)
             if study.status == Study.Status.CLOSED:
                 raise StudyError(
-                    _("study %(slug)s is closed; its edges stay as they are") % {"slug": f"{study.slug!r}"}
+                    _("study %(slug)s is closed; reopen it to change its edges") % {"slug": f"{study.slug!r}"}
                 )
             if study.version.pk != before.pk:
                 continue  # edited meanwhile: our design, which can take long to make, is for another graph
@@ -102,7 +98,8 @@ def _with_edge_changed(graph: AreaGraph, a: int, b: int) -> AreaGraph:
 
 
 def open_study(study: Study, by: Researcher | None = None) -> Study:
-    """Open a study to its judges."""
+    """Open a study to its judges, unless its question asks for the opposite of how answers are read."""
+    check_direction(study.version)
     return _move(study, Study.Status.OPEN, by, {Study.Status.DRAFT, Study.Status.PAUSED})
 
 
@@ -114,6 +111,18 @@ def pause_study(study: Study, by: Researcher | None = None) -> Study:
 def close_study(study: Study, by: Researcher | None = None) -> Study:
     """End the study; its answers stay."""
     return _move(study, Study.Status.CLOSED, by, {Study.Status.DRAFT, Study.Status.OPEN, Study.Status.PAUSED})
+
+
+def reopen_study(study: Study, by: Researcher | None = None) -> Study:
+    """Open a closed study again: judges' links work as before. Once its answers are removed, it stays closed."""
+    check_direction(study.version)
+    with transaction.atomic():
+        if locked(study).answers_removed_at is not None:
+            raise StudyError(
+                _("the answers of study %(slug)s were removed, so it stays closed; duplicate it to ask again")
+                % {"slug": f"{study.slug!r}"}
+            )
+        return _move(study, Study.Status.OPEN, by, {Study.Status.CLOSED}, "reopened")
 
 
 def find_study(slug: str) -> Study:
@@ -143,7 +152,9 @@ def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDef
     )
 
 
-def _move(study: Study, status: Study.Status, by: Researcher | None, allowed: set[Study.Status]) -> Study:
+def _move(
+    study: Study, status: Study.Status, by: Researcher | None, allowed: set[Study.Status], verb: str = ""
+) -> Study:
     with transaction.atomic():
         study = locked(study)
         if study.status == status:
@@ -157,14 +168,14 @@ def _move(study: Study, status: Study.Status, by: Researcher | None, allowed: se
         study.opened_at = study.opened_at or (timezone.now() if status == Study.Status.OPEN else None)
         study.closed_at = timezone.now() if status == Study.Status.CLOSED else None
         study.save(update_fields=["status", "opened_at", "closed_at"])
-        record(study, by, status.value, {})
+        record(study, by, verb or status.value, {})
     return study
 
 
 def locked(study: Study) -> Study:
     """Lock a study's row and read it again; refuse one that was deleted, or made again from its file, meanwhile."""
-    found = Study.objects.select_for_update(of=("self",)).select_related("current").filter(pk=study.pk).first()
-    if found is None or found.deleted_at is not None:
+    found = held(study)
+    if found.deleted_at is not None:
         raise StudyError(_("this study was deleted or made again meanwhile; reload the page"))
     return found
 
@@ -209,7 +220,7 @@ def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
     """Store changes to a study as a new version; False if nothing changed."""
     before = definition_of(study)
     after = replace(before, **changes)
-    check_limits(after)
+    check_definition(after)
     if after == before:
         return False
     edit_study(study, after, by)

@@ -38,10 +38,18 @@ class EndOfAnswersField(forms.DateField):
         )
 
 
+def held(study: Study) -> Study:
+    """Lock a study's row and read it again; refuse one that is no longer there."""
+    found = Study.objects.select_for_update(of=("self",)).select_related("current").filter(pk=study.pk).first()
+    if found is None:
+        raise StudyError(gettext("this study was deleted or made again meanwhile; reload the page"))
+    return found
+
+
 def set_end(study: Study, until: date | None, by: Researcher | None = None) -> Study:
     """Set the last day on which a study's answers are kept, even if the study is closed."""
     with transaction.atomic():
-        study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
+        study = held(study)
         change_end(study, until, by)
         study.save(update_fields=["answers_until"])
     return study
@@ -100,7 +108,7 @@ study_goes = Signal()
 def delete_study(study: Study, typed: str, by: Researcher | None = None) -> Study:
     """Hide a study, if somebody typed its title or its name in addresses; judges find it paused."""
     with transaction.atomic():
-        study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
+        study = held(study)
         if " ".join(typed.split()) not in (" ".join(study.version.title.split()), study.slug):
             raise StudyError(
                 gettext("type the title of the study exactly: %(title)s") % {"title": study.version.title},
@@ -118,7 +126,7 @@ def delete_study(study: Study, typed: str, by: Researcher | None = None) -> Stud
 def bring_back(study: Study, by: Researcher | None = None) -> Study:
     """Bring a deleted study back; one that was open is paused."""
     with transaction.atomic():
-        study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=study.pk)
+        study = held(study)
         if study.deleted_at is not None:
             study.deleted_at = None
             study.save(update_fields=["deleted_at"])

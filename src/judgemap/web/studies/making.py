@@ -18,7 +18,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.tokens import make_token
 from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.areas import MANY, regions_in
-from judgemap.web.studies.checking import check_size
+from judgemap.web.studies.checking import check_definition, check_size
 from judgemap.web.studies.designs import prepare_design
 from judgemap.web.studies.editing import add_version, check_languages
 from judgemap.web.studies.keeping import (
@@ -67,6 +67,7 @@ def create_study(
     the next study is made.
     """
     check_languages(definition)
+    check_definition(definition)
     check_end(definition.answers_until)
     check_size(len(areas))
     remove_unfinished()

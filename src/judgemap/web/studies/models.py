@@ -6,7 +6,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from judgemap.study.data.definition import LONGEST
 from judgemap.web.server.jobs import Job, job_constraints
 from judgemap.web.server.triggers import Trigger
 
@@ -59,6 +61,11 @@ class Study(models.Model):
         return self.slug
 
     @property
+    def status_word(self) -> str:
+        """The status in the reader's language."""
+        return {"draft": _("draft"), "open": _("open"), "paused": _("paused"), "closed": _("closed")}[self.status]
+
+    @property
     def version(self) -> "StudyVersion":
         """The version in force."""
         if self.current is None:
@@ -79,8 +86,8 @@ class StudyVersion(models.Model):
     number = models.PositiveIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    title = models.CharField(max_length=200)
-    question = models.CharField(max_length=300)
+    title = models.CharField(max_length=LONGEST["title"])
+    question = models.CharField(max_length=LONGEST["question"])
     direction = models.CharField(max_length=6, choices=Direction.choices)
     example = models.TextField(blank=True)
     consent = models.TextField()
@@ -102,9 +109,9 @@ class StudyVersion(models.Model):
     """Language codes, the study's own language first."""
     translations = models.JSONField(default=dict)
     """Texts in the other languages: {"fr": {"question": …}}."""
-    base_map = models.CharField(max_length=300, blank=True)
+    base_map = models.CharField(max_length=LONGEST["base_map"], blank=True)
     """The address of map tiles, with {z}, {x} and {y}; empty for none, so that nobody else learns who is looking."""
-    base_map_credit = models.CharField(max_length=200, blank=True)
+    base_map_credit = models.CharField(max_length=LONGEST["base_map_credit"], blank=True)
     source = models.JSONField(default=dict)
     """Where the areas came from: file, columns, reference system, contiguity."""
 

@@ -1,13 +1,19 @@
 """From a boundary file to a draft: what works, whose it is, and what is refused beside the field."""
 
+import html
+import io
 import json
 import tomllib
+import warnings
+import zipfile
 from dataclasses import asdict
+from datetime import timedelta
 
 import geopandas
 import pytest
 import shapely
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.actions import invite
@@ -390,7 +396,7 @@ def test_a_study_toml_fills_in_the_rest(clients, make):
     step = send(clients["owner"], collection(), definition=toml)["Location"]
     first = clients["owner"].get(step).context["form"].initial
     assert (first["title"], first["direction"], first["contiguity"]) == ("From a file", "higher", "rook")
-    make(step, title="Renamed", direction="higher")
+    make(step, title="Renamed", question="Which has the HIGHER rate?", direction="higher")
     version = Study.objects.get().version
     assert (version.title, version.recommended, version.maximum, version.ties) == ("Renamed", 7, 9, False)
     assert version.thanks == "Thank you"
@@ -506,3 +512,103 @@ def test_a_request_that_sends_too_much_is_refused_before_it_is_read(clients):
     response = clients["owner"].post("/new/", CONTENT_LENGTH="99999999999")
     assert response.status_code == 413
     assert clients["owner"].post("/new/", CONTENT_LENGTH="x").status_code == 413
+
+
+def test_the_last_day_of_answers_can_be_chosen_with_the_map(clients, uploaded, make):
+    day = timezone.now().date() + timedelta(days=90)
+    make(uploaded, answers_until=day.isoformat())
+    assert Study.objects.get().answers_until == day
+    page = clients["owner"].get(uploaded)
+    assert page.context["form"]["answers_until"].value() == day.isoformat()
+    refused = clients["owner"].post(uploaded, CHOSEN | {"answers_until": "2020-01-01"})
+    assert list(refused.context["form"].errors) == ["answers_until"]
+
+
+def test_a_question_that_contradicts_its_direction_is_refused_beside_it(clients, uploaded):
+    refused = clients["owner"].post(uploaded, CHOSEN | {"direction": "higher"})
+    assert list(refused.context["form"].errors) == ["question"]
+    assert not Draft.objects.exists()
+
+
+def frame(tmp_path, name="map.gpkg", crs="EPSG:32616", corner=(635_000, 3_401_000), size=100_000, **columns) -> bytes:
+    """Four squares in a row, in a file of their own."""
+    west, south = corner
+    squares = [shapely.box(west + i * size, south, west + (i + 1) * size, south + size) for i in range(4)]
+    table = {"code": [f"W{i}" for i in range(4)], "ward": [f"Ward {i}" for i in range(4)]} | columns
+    path = tmp_path / name
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "'crs' was not provided")
+        geopandas.GeoDataFrame(table, geometry=squares, crs=crs).to_file(path)
+    return path.read_bytes()
+
+
+def test_columns_with_latitudes_and_longitudes_say_where_a_map_is(clients, tmp_path):
+    """As in the counties of Georgia, which come without a .prj file."""
+    columns = {"Latitude": [31.0] * 4, "Longitud": [-85.2, -84.2, -83.1, -82.1]}
+    everywhere = send(clients["owner"], frame(tmp_path, "no.gpkg", crs=None), "no.gpkg")["Location"]
+    assert len(clients["owner"].get(everywhere).context["upload"].inspection["guesses"]) > 3
+    step = send(clients["owner"], frame(tmp_path, crs=None, **columns), "map.gpkg")["Location"]
+    form = clients["owner"].get(step).context["form"]
+    assert [crs for crs, _ in form.fields["place"].choices] == ["EPSG:32616", ""]
+    assert "Latitude, Longitud" in form.fields["place"].help_text
+
+
+def test_a_map_that_says_where_it_is_is_shown_on_the_world(clients, tmp_path):
+    step = send(clients["owner"], frame(tmp_path), "map.gpkg")["Location"]
+    page = clients["owner"].get(step)
+    assert page.context["form"].places[0][1:] == (96.5, 58.9)
+    assert page.context["upload"].inspection["where"]["km"] == pytest.approx(400, rel=0.05)
+    assert "31.1° north, 83.5° west" in page.content.decode()
+
+
+def test_degrees_in_a_file_that_says_metres_are_asked_about(clients, tmp_path):
+    """Egypt would be 10 metres wide."""
+    step = send(clients["owner"], frame(tmp_path, crs="EPSG:3857", corner=(25, 22), size=2), "map.gpkg")["Location"]
+    form = clients["owner"].get(step).context["form"]
+    assert [crs for crs, _ in form.fields["place"].choices] == ["EPSG:4326", "EPSG:3857", ""]
+    assert form.initial["place"] == "EPSG:4326"
+
+
+def test_one_missing_name_keeps_the_names(clients, make, tmp_path):
+    step = send(clients["owner"], frame(tmp_path, ward=["North", None, "South", "West"]), "map.gpkg")["Location"]
+    assert clients["owner"].get(step).context["form"].initial["name"] == "ward"
+    page = make(step).content.decode()
+    assert sorted(area.name for area in Study.objects.get().areas.all()) == ["North", "South", "W1", "West"]
+    assert "These areas have no name, so their ids are used" in page
+
+
+def test_a_kmz_is_read_like_a_kml(clients, make):
+    placemarks = "".join(
+        f"<Placemark><name>Ward {i}</name><Polygon><outerBoundaryIs><LinearRing><coordinates>"
+        f"{i},52 {i + 1},52 {i + 1},53 {i},53 {i},52</coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>"
+        for i in range(3)
+    )
+    kml = f'<?xml version="1.0"?><kml xmlns="http://www.opengis.net/kml/2.2"><Document>{placemarks}</Document></kml>'
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("doc.kml", kml)
+    step = send(clients["owner"], packed.getvalue(), "wards.kmz")["Location"]
+    assert "3 areas in wards.kmz" in clients["owner"].get(step).content.decode()
+    make(step, id="", name="Name")
+    assert [area.name for area in Study.objects.get().areas.order_by("position")] == ["Ward 0", "Ward 1", "Ward 2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("points.csv", b"code,x,y", "This is a table, which has no outlines."),
+        ("codes.xlsx", b"PK", "export the layer as a GeoPackage"),
+        ("wards.shp", b"x", "into one .zip file"),
+        ("one_lux.geojson", collection(((0, 0),)), "one_lux.geojson has 1 area"),
+    ],
+)
+def test_what_cannot_be_a_map_is_refused_with_what_to_do(clients, name, content, words):
+    page = send(clients["owner"], content, name)
+    assert page.status_code == 400
+    assert words in html.unescape(page.content.decode())
+
+
+def test_the_page_refuses_a_file_above_the_limit_before_it_is_sent(clients):
+    page = clients["owner"].get("/new/").content.decode()
+    assert 'data-largest="25000000"' in page
+    assert "larger than 25 MB. Simplify its boundaries" in page

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 PLAIN = "#dde5dc"
 KEPT = "private, max-age=604800, immutable"
-"""Shapes of a study never change, so a browser asks for them once."""
+"""A draft made again has another key, and so other addresses: what is at one never changes."""
 
 
 class EdgeForm(forms.Form):
@@ -111,9 +111,9 @@ class NamedEdgeForm(forms.Form):
 
 @require_safe
 @study_page
-def tile(request: HttpRequest, study: Study, level: int, x: int, y: int) -> HttpResponse:  # noqa: ARG001 - a page
+def tile(request: HttpRequest, study: Study, key: int, level: int, x: int, y: int) -> HttpResponse:  # noqa: ARG001
     """Serve a tile, compressed as it is stored; an empty one if it has no areas."""
-    if level > 9 or max(x, y) >= 2**level:
+    if key != study.pk or level > 9 or max(x, y) >= 2**level:
         raise Http404
     kept = Tile.objects.filter(study=study, level=level, x=x, y=y).values_list("content", flat=True).first()
     headers = {"Cache-Control": KEPT}
@@ -124,8 +124,10 @@ def tile(request: HttpRequest, study: Study, level: int, x: int, y: int) -> Http
 
 @require_safe
 @study_page
-def plain_picture(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG001 - a page
+def plain_picture(request: HttpRequest, study: Study, key: int) -> HttpResponse:  # noqa: ARG001 - a page
     """Serve the whole map in one colour."""
+    if key != study.pk:
+        raise Http404
     rings = stored_rings(study.pk)
     response = picture_response(picture(rings, [0] * len(rings), [PLAIN]))
     response["Cache-Control"] = KEPT

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from django import forms
 from django.contrib import messages
@@ -16,11 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.study.data.definition import write_definition
+from judgemap.study.data.definition import LONGEST, write_definition
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.server.tokens import whole_address
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
+from judgemap.web.studies.checking import preflight
 from judgemap.web.studies.keeping import (
     GRACE,
     bring_back,
@@ -36,10 +36,6 @@ from judgemap.web.studies.models import (
 from judgemap.web.studies.sharing import share_study, unshare_study
 from judgemap.web.studies.upload.drafts import ask_for_copy
 
-if TYPE_CHECKING:
-    pass
-
-
 LONG = 8
 """A list with at least this many studies can be searched."""
 FORM = ["GET", "HEAD", "POST"]
@@ -49,7 +45,9 @@ LONGEST_LOG = 500
 class DeleteForm(StudyForm):
     """The title of the study to delete, so that nobody deletes one by accident."""
 
-    title = forms.CharField(label=_("Type the title of the study to delete it"), max_length=200, strip=True)
+    title = forms.CharField(
+        label=_("Type the title of the study to delete it"), max_length=LONGEST["title"], strip=True
+    )
 
 
 class ColleagueForm(forms.Form):
@@ -111,16 +109,35 @@ def status(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("studies:overview", study.slug)
     try:
         moved = act(study, researcher_of(request))
-        messages.success(request, gettext("The study is %(status)s now.") % {"status": moved.status})
+        messages.success(request, gettext("The study is %(status)s now.") % {"status": moved.status_word})
     except StudyError as error:
         messages.error(request, sentence(error))
+    return redirect("studies:overview", study.slug)
+
+
+@require_safe
+@study_page
+def opening(request: HttpRequest, study: Study) -> HttpResponse:
+    """List what to look at before judges are let in."""
+    checks = preflight(study, whole_address(request, "/").rstrip("/"))
+    return render(request, "studies/open.html", {"study": study, "checks": checks})
+
+
+@require_http_methods(FORM)
+@owner_page
+def reopen(request: HttpRequest, study: Study) -> HttpResponse:
+    """Open a closed study again, after asking for confirmation."""
+    if request.method != "POST":
+        return render(request, "studies/reopen.html", {"study": study})
+    editing.reopen_study(study, researcher_of(request))
+    messages.success(request, _("The study is open again."))
     return redirect("studies:overview", study.slug)
 
 
 @require_http_methods(FORM)
 @owner_page
 def close(request: HttpRequest, study: Study) -> HttpResponse:
-    """Close a study for good, after asking for confirmation."""
+    """Close a study, after asking for confirmation."""
     if request.method != "POST":
         return render(request, "studies/close.html", {"study": study})
     editing.close_study(study, researcher_of(request))

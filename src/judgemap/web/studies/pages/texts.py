@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
-from judgemap.study.data.definition import MOST_REPEATS, TEXTS
+from judgemap.study.data.definition import LONGEST, MOST_REPEATS, TEXTS
 from judgemap.web.server.forms import StudyForm
 from judgemap.web.server.markdown import render_markdown
 from judgemap.web.studies import editing
@@ -89,14 +89,16 @@ class VersionForm(StudyForm):
 def text_field(rows: int, help_text: "StrOrPromise", *, required: bool = False) -> forms.CharField:
     """Make a field for a text in Markdown."""
     area = forms.Textarea({"rows": rows, "data-markdown": ""})
-    return forms.CharField(required=required, max_length=20_000, widget=area, help_text=help_text)
+    return forms.CharField(required=required, max_length=LONGEST["consent"], widget=area, help_text=help_text)
 
 
 class TextsForm(VersionForm):
     """What judges read."""
 
-    title = forms.CharField(max_length=200, help_text=_("At the top of every page."))
-    question = forms.CharField(max_length=300, help_text=_("Always on screen. Say which direction you mean."))
+    title = forms.CharField(max_length=LONGEST["title"], help_text=_("At the top of every page."))
+    question = forms.CharField(
+        max_length=LONGEST["question"], help_text=_("Always on screen. Say which direction you mean.")
+    )
     direction = forms.ChoiceField(label=_("Judges choose"), choices=DIRECTIONS, widget=forms.RadioSelect)
     example = text_field(
         3,
@@ -120,8 +122,8 @@ class TextsForm(VersionForm):
 class TranslationForm(VersionForm):
     """The texts in another language, each beside its source; a text left empty is shown in the study's own language."""
 
-    title = forms.CharField(max_length=200, required=False)
-    question = forms.CharField(max_length=300, required=False)
+    title = forms.CharField(max_length=LONGEST["title"], required=False)
+    question = forms.CharField(max_length=LONGEST["question"], required=False)
     example = text_field(3, "")
     instructions = text_field(5, "")
     consent = text_field(7, "")
@@ -192,14 +194,17 @@ class JudgingForm(VersionForm):
     base_map = forms.CharField(
         label=_("Address of a base map"),
         required=False,
-        max_length=300,
+        max_length=LONGEST["base_map"],
         help_text=_(
             "Leave it empty unless you need one. A base map draws streets behind the areas, but the company that "
             "serves it learns every judge’s internet address. Format: https://tiles.example.org/{z}/{x}/{y}.png"
         ),
     )
     base_map_credit = forms.CharField(
-        label=_("Credit for the base map"), required=False, max_length=200, help_text=_("For example: © OpenStreetMap.")
+        label=_("Credit for the base map"),
+        required=False,
+        max_length=LONGEST["base_map_credit"],
+        help_text=_("For example: © OpenStreetMap."),
     )
 
     def __init__(self, version: StudyVersion, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
@@ -263,6 +268,9 @@ def judging(request: HttpRequest, study: Study) -> HttpResponse:
 def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, after: str) -> HttpResponse:
     """Show a form, with a preview if one is asked for, or store its content as a new version."""
     preview = {}
+    if getattr(study, "read_only", False):
+        for field in form.fields.values():
+            field.disabled = True
     if form.is_valid() and "preview" in request.POST:
         preview = {key: render_markdown(form.cleaned_data[key]) for key in TEXTS if form.cleaned_data.get(key)}
     elif form.is_valid():
@@ -283,4 +291,4 @@ def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, 
 @researcher_page
 def markdown(request: HttpRequest) -> HttpResponse:
     """Return a text in Markdown as clean HTML, for the preview beside the field."""
-    return HttpResponse(render_markdown(request.POST.get("text", "")[:20_000]))
+    return HttpResponse(render_markdown(request.POST.get("text", "")[: LONGEST["consent"]]))

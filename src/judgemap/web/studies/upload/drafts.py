@@ -1,6 +1,5 @@
 """Everything that changes uploads or asks for drafts of them."""
 
-import json
 import tomllib
 from dataclasses import asdict, fields, replace
 from datetime import date, timedelta
@@ -19,7 +18,7 @@ from judgemap.web.server.jobs import outlast
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import edges_in
 from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
-from judgemap.web.studies.checking import check_limits
+from judgemap.web.studies.checking import check_definition
 from judgemap.web.studies.designs import recommended_design
 from judgemap.web.studies.editing import definition_of, edit_study, state_of
 from judgemap.web.studies.keeping import check_end, remove_study
@@ -57,7 +56,7 @@ def parse_toml(text: str) -> StudyDefinition:
         definition = parse_definition(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise StudyError(_("this is not TOML (%(error)s); correct it") % {"error": error}) from None
-    check_limits(definition)
+    check_definition(definition)
     return definition
 
 
@@ -88,10 +87,8 @@ def ask_for_draft(upload: Upload, chosen: dict[str, Any], by: Researcher) -> Dra
 
     An earlier draft from the same upload that nobody has opened to judges is replaced.
     """
-    check_end(chosen.get("answers_until"))
     made = _last_study(upload)
-    kept = json.loads(json.dumps(chosen, default=str))
-    return _ask(Draft(upload=upload, chosen=kept, replaces=made, asked_by=by), Draft.objects.filter(upload=upload))
+    return _ask(Draft(upload=upload, chosen=chosen, replaces=made, asked_by=by), Draft.objects.filter(upload=upload))
 
 
 def ask_for_copy(study: Study, by: Researcher) -> Draft:
@@ -182,7 +179,8 @@ def define(upload: Upload, chosen: dict[str, Any], replaced: StudyDefinition | N
         given = parse_toml(upload.definition)
         source = replace(source, extra_edges=given.areas.extra_edges, removed_edges=given.areas.removed_edges)
         definition = replace(given, areas=source, **texts)
-    check_limits(definition)
+    check_definition(definition)
+    check_end(definition.answers_until)
     return definition
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 LARGEST = 25_000_000
 LARGEST_UNZIPPED = 250_000_000
 MOST_FILES = 60
-ENDINGS = (".geojson", ".json", ".topojson", ".gpkg", ".kml", ".zip")
+ENDINGS = (".geojson", ".json", ".topojson", ".gpkg", ".kml", ".kmz", ".zip")
+TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods")
 DRIVERS = frozenset({"GeoJSON", "TopoJSON", "GPKG", "ESRI Shapefile", "KML"})
 # A file can name addresses, which GDAL would fetch on behalf of whoever uploaded it.
 NO_NETWORK = {
@@ -58,24 +59,39 @@ class Inspection:
     """The layer that was asked for; empty for the first."""
     faults: list[dict[str, Any]] = field(default_factory=list)
     picture: dict[str, Any] = field(default_factory=dict)
+    where: dict[str, float] = field(default_factory=dict)
+    """Where the stated system puts the map: the middle in degrees, and how many kilometres it is across."""
+    located_by: list[str] = field(default_factory=list)
+    """The columns with the latitude and longitude of each area by which ``guesses`` were chosen."""
 
 
 def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
     """Read an uploaded boundary file, if its name, size and content are of a kind that we accept."""
     name = safe_name(sent.name or "")
-    if Path(name).suffix.lower() not in ENDINGS:
+    ending = Path(name).suffix.lower()
+    if ending in TABLES:
         raise StudyError(
-            _("choose a .geojson, .topojson, .json, .gpkg or .kml file, or a .zip file with a Shapefile in it")
+            _(
+                "this is a table, which has no outlines. Find the boundaries of its areas, join the table to them by "
+                "their codes in QGIS (Layer properties, Joins), and export the layer as a GeoPackage; a table of "
+                "points becomes areas with “Voronoi polygons”"
+            )
+        )
+    if ending in (".shp", ".dbf", ".shx", ".prj"):
+        raise StudyError(_("a Shapefile is several files: put its .shp, .shx, .dbf and .prj into one .zip file"))
+    if ending not in ENDINGS:
+        raise StudyError(
+            _("choose a .geojson, .topojson, .json, .gpkg, .kml or .kmz file, or a .zip file with a Shapefile in it")
         )
     if (sent.size or 0) > LARGEST:
         raise StudyError(
-            _("the file is %(size)s MB; the limit is %(largest)s MB")
+            _("the file is %(size)s MB; the limit is %(largest)s MB. Simplify its boundaries, or cut out what you need")
             % {"size": f"{(sent.size or 0) / 1e6:.0f}", "largest": f"{LARGEST / 1e6:.0f}"}
         )
     content = sent.read()
     if not content:
         raise StudyError(_("the file is empty; export the map again"))
-    if name.lower().endswith(".zip"):
+    if ending in (".zip", ".kmz"):
         check_zip(content)
     return name, content
 

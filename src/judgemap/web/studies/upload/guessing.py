@@ -22,6 +22,8 @@ NATIONAL = (
 CONTINENTAL = (3035, 5070, 3347, 3978, 3338, 3577, 3857)
 """Systems that cover so much that nearly anything fits, so they come last."""
 MOST = 10
+NEAR = 1.5
+"""A map is where its columns say if its middle is within this many degrees."""
 SMALLEST = 3_000.0
 """Maps smaller than this, in metres or feet, are pictures whose coordinates are pixels."""
 
@@ -53,16 +55,20 @@ class Guess:
     """The middle of the map."""
 
 
-def guess_systems(extent: Extent) -> list[Guess]:
+def guess_systems(extent: Extent, near: tuple[float, float] | None = None) -> list[Guess]:
     """List the systems in which a map of this extent lies where the system is used, the likeliest first.
 
     Anything that could be degrees is taken as degrees. Otherwise national grids come first and continental systems
-    last; within each group, systems whose area of use would dwarf the map come last.
+    last; within each group, systems whose area of use would dwarf the map come last. If it is known that the map is
+    ``near`` a longitude and latitude, only the systems that put it there are listed, if there are any.
 
     >>> [guess.crs for guess in guess_systems(Extent(-84.3, 33.9, -75.5, 36.6))]
     ['EPSG:4326']
     >>> guess_systems(Extent(445_000, 330_000, 480_000, 390_000))[0].crs
     'EPSG:27700'
+    >>> georgia = Extent(635_000, 3_401_000, 1_059_000, 3_872_000)
+    >>> {guess.crs for guess in guess_systems(georgia, near=(-83.4, 32.7))}
+    {'EPSG:32616'}
     """
     if extent.degrees:
         middle = (extent.west + extent.east) / 2, (extent.south + extent.north) / 2
@@ -76,7 +82,16 @@ def guess_systems(extent: Extent) -> list[Guess]:
             middle, share = placed
             lost = (share < 1e-3) + (share < 1e-5)
             found.append((group, lost, rank if group == 0 else -share, Guess(code, name, _home(use), *middle)))
-    return [guess for *_, guess in sorted(found, key=lambda each: each[:3])][:MOST]
+    guesses = [guess for *_, guess in sorted(found, key=lambda each: each[:3])]
+    if near is not None:
+        guesses = [each for each in guesses if _apart(each, near) < NEAR] or guesses
+    return guesses[:MOST]
+
+
+def _apart(guess: Guess, near: tuple[float, float]) -> float:
+    """Say how far a guess is from a place, in degrees."""
+    east = (guess.longitude - near[0] + 180) % 360 - 180
+    return float(np.hypot(east * np.cos(np.radians(near[1])), guess.latitude - near[1]))
 
 
 def _home(use: AreaOfUse) -> str:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
+from judgemap.study.data.definition import LONGEST
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
 from judgemap.web.studies.areas import MANY
@@ -29,12 +30,17 @@ from judgemap.web.studies.upload.drafts import (
     read_toml,
 )
 from judgemap.web.studies.upload.faults import WORDING, FaultKind
+from judgemap.web.studies.upload.files import ENDINGS, LARGEST
 
 PATIENCE = timedelta(seconds=5)
 """Workers look several times a second: if a draft waits longer than this, there is none, or it is busy."""
 NOWHERE = _(
     "The file does not state one, and its coordinates fit none that we know: it may be a drawing. If you know the "
     "system, enter it, for example EPSG:27700; otherwise look for the same map in longitude and latitude."
+)
+TOO_LARGE = _(
+    "This file is larger than 25 MB. Simplify its boundaries, for example at mapshaper.org or with “Simplify” in QGIS, "
+    "or cut out the part you need."
 )
 MAP_FIELDS = ("place", "crs", "id", "name")
 """Fields about the map come first, with those about its faults; then those about judging."""
@@ -157,9 +163,9 @@ class UploadForm(forms.Form):
         label=_("Boundary file"),
         allow_empty_file=True,
         max_length=255,
-        widget=forms.FileInput({"accept": ".geojson,.json,.topojson,.gpkg,.kml,.zip"}),
+        widget=forms.FileInput({"accept": ",".join(ENDINGS), "data-largest": LARGEST, "data-large": TOO_LARGE}),
         help_text=_(
-            "One row for each area: GeoJSON, TopoJSON, GeoPackage, KML, or a zip file with a Shapefile in it. "
+            "One row for each area: GeoJSON, TopoJSON, GeoPackage, KML, KMZ, or a zip file with a Shapefile in it. "
             "Up to 25 MB."
         ),
     )
@@ -215,10 +221,11 @@ class ColumnsForm(StudyForm):
         help_text=_("You can add and remove neighbours on the map in the next step."),
     )
     title = forms.CharField(
-        max_length=200, help_text=_("Judges see it at the top of every page. For example: Hidden harm in our wards.")
+        max_length=LONGEST["title"],
+        help_text=_("Judges see it at the top of every page. For example: Hidden harm in our wards."),
     )
     question = forms.CharField(
-        max_length=300,
+        max_length=LONGEST["question"],
         help_text=_("Always on screen. For example: Which ward has the LOWER rate of forced marriage?"),
     )
     direction = forms.ChoiceField(
@@ -235,20 +242,26 @@ class ColumnsForm(StudyForm):
         self.found = upload.inspection
         self.columns = {each["name"]: each for each in self.found["columns"]}
         names = [(name, name) for name in self.columns]
-        self.fields["id"].choices = [("", "Number the areas for me"), *names]  # type: ignore[attr-defined]
-        self.fields["name"].choices = [("", "The same as the ids"), *names]  # type: ignore[attr-defined]
+        self.fields["id"].choices = [("", _("Number the areas for me")), *names]  # type: ignore[attr-defined]
+        self.fields["name"].choices = [("", _("The same as the ids")), *names]  # type: ignore[attr-defined]
         if self.found["areas"] > MANY:
             shared = [(name, name) for name, each in self.columns.items() if each.get("repeated")]
-            self.fields["region"].choices = [("", "Go by the names"), *shared]  # type: ignore[attr-defined]
+            self.fields["region"].choices = [("", _("Guess from the area names")), *shared]  # type: ignore[attr-defined]
         else:
             del self.fields["region"]
         guesses = self.found.get("guesses") or []
-        self.places = [
+        self.places: list[tuple[int | str, float, float]] = [
             (number, round(each["longitude"] + 180, 1), round(90 - each["latitude"], 1))
             for number, each in enumerate(guesses, start=1)
         ]
+        if where := self.found.get("where"):
+            self.places = [("", round((where["longitude"] + 180) % 360, 1), round(90 - where["latitude"], 1))]
         if places := [(each["crs"], f"{number}. {_place(each)}") for number, each in enumerate(guesses, start=1)]:
-            self.fields["place"].choices = [*places, ("", "None of these: I will enter it below")]  # type: ignore[attr-defined]
+            self.fields["place"].choices = [*places, ("", _("None of these: I will enter it below"))]  # type: ignore[attr-defined]
+            if by := self.found.get("located_by"):
+                self.fields["place"].help_text = gettext("Chosen by the columns %(columns)s.") % {
+                    "columns": ", ".join(by)
+                }
         else:
             del self.fields["place"]
             if not self.found["crs"]:
@@ -264,6 +277,12 @@ class ColumnsForm(StudyForm):
                 )
         about_the_map = [name for name in self.fields if name in MAP_FIELDS or name.startswith("fault_")]
         self.order_fields(about_the_map)
+
+    @property
+    def around(self) -> str:
+        """Say where the file itself puts the map, and how large that makes it."""
+        where = self.found.get("where")
+        return f"{_degrees(where)}, {where['km']:,.{0 if where['km'] >= 10 else 3}f} km" if where else ""
 
     @property
     def settled(self) -> list[str]:
@@ -306,6 +325,7 @@ class ColumnsForm(StudyForm):
         place = given.pop("place", "")
         kinds = [each["kind"] for each in self._faults()]
         remedies = {kind: given.pop(fault_field(kind)) for kind in kinds if given.get(fault_field(kind))}
+        given["answers_until"] = str(given["answers_until"] or "")
         return given | {"crs": given["crs"] or place, "layer": self.found.get("layer", ""), "remedies": remedies}
 
 
@@ -324,7 +344,14 @@ def faulty(fault: dict[str, Any]) -> str:
     return f"1 {what} {one}: {listed}." if fault["count"] == 1 else f"{fault['count']} {what}s {several}: {listed}."
 
 
+def _degrees(guess: dict[str, Any]) -> str:
+    latitude, longitude = abs(guess["latitude"]), abs(guess["longitude"])
+    north = gettext("%(degrees)s° north") if guess["latitude"] >= 0 else gettext("%(degrees)s° south")
+    east = gettext("%(degrees)s° east") if guess["longitude"] >= 0 else gettext("%(degrees)s° west")
+    return f"{north % {'degrees': f'{latitude:.1f}'}}, {east % {'degrees': f'{longitude:.1f}'}}"
+
+
 def _place(guess: dict[str, Any]) -> str:
-    north = f"{abs(guess['latitude']):.1f}° {'north' if guess['latitude'] >= 0 else 'south'}"
-    east = f"{abs(guess['longitude']):.1f}° {'east' if guess['longitude'] >= 0 else 'west'}"
-    return f"{guess['place']}: around {north}, {east} ({guess['name']})"
+    return gettext("%(place)s: around %(degrees)s (%(name)s)") % {
+        "place": guess["place"], "degrees": _degrees(guess), "name": guess["name"],
+    }  # fmt: skip

@@ -69,16 +69,16 @@ def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     bad_id = next((name for name in columns if name.casefold() == "id" and name not in unique), None)
     numbered = frame.assign(**{NUMBERED: range(1, len(frame) + 1)}) if bad_id else frame
     labels = choose_labels(numbered, [*unique, NUMBERED][0] if bad_id else None, None)
-    name = next((key for key, texts in columns.items() if texts == [tidy(each) for each in labels.names]), "")
-    crs, guesses = whereabouts(frame)
+    name = _column_of([tidy(each) for each in labels.names], columns)
+    where = whereabouts(frame, columns)
+    crs, guesses = where["crs"], where["guesses"]
     shown = columns.get(name) or [f"row {row + 1}" for row in range(len(frame))]
     return {
         "areas": len(frame),
         "columns": [described(key, texts) for key, texts in columns.items()],
         "id": next((key for key, texts in columns.items() if tuple(texts) == labels.ids), ""),
         "name": name,
-        "crs": crs,
-        "guesses": guesses,
+        **where,
         "layers": list_layers(path)[:MOST_COLUMNS],
         "layer": options.get("layer", ""),
         "faults": [
@@ -91,6 +91,18 @@ def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
         ],
         "picture": sketch(frame.geometry, degrees=_in_degrees(crs, guesses, frame)),
     }
+
+
+def _column_of(names: list[str], columns: dict[str, list[str]]) -> str:
+    """Find the column that names come from; where a name is missing, they are the ids."""
+    for key, texts in columns.items():
+        if texts == names:
+            return key
+    for key, texts in columns.items():
+        given = [(text, name) for text, name in zip(texts, names, strict=True) if text]
+        if 2 * len(given) > len(names) and all(text == name for text, name in given):
+            return key
+    return ""
 
 
 def _in_degrees(crs: str, guesses: list[dict[str, Any]], frame: "geopandas.GeoDataFrame") -> bool:
@@ -114,22 +126,77 @@ def described(name: str, texts: list[str]) -> dict[str, Any]:
     }
 
 
-def whereabouts(frame: "geopandas.GeoDataFrame") -> tuple[str, list[dict[str, Any]]]:
-    """Name the reference system that the file states, if the coordinates fit it; otherwise, those they may be in."""
+LATITUDE, LONGITUDE = r"(.*_)?lat(itude?)?", r"(.*_)?(lon|lng|long|longitude?)"
+"""What columns with the place of each area are called; Shapefiles cut names after ten letters."""
+
+
+def whereabouts(frame: "geopandas.GeoDataFrame", columns: dict[str, list[str]]) -> dict[str, Any]:
+    """Name the reference system that the file states, and where that puts the map; or else those it may be in."""
     from dataclasses import asdict
 
     import numpy as np
 
     from judgemap.geo.boundaries import place
-    from judgemap.web.studies.upload.guessing import Extent, guess_systems
+    from judgemap.web.studies.upload.guessing import WGS84, Extent, Guess, guess_systems
 
     bounds = frame.geometry.total_bounds
+    if not np.isfinite(bounds).all():
+        return {"crs": "", "guesses": [], "where": {}, "located_by": []}
+    extent = Extent(*bounds.tolist())
     try:
-        place(frame.geometry, None)
-        return frame.crs.name, []
+        _, doubts = place(frame.geometry, None)
     except StudyError:
-        found = guess_systems(Extent(*bounds.tolist())) if np.isfinite(bounds).all() else []
-    return "", [asdict(guess) for guess in found]
+        located = located_by(columns)
+        near = located["middle"] if located else None
+        by = located["columns"] if located and not extent.degrees else []
+        return {
+            "crs": "",
+            "guesses": [asdict(each) for each in guess_systems(extent, near)],
+            "where": {},
+            "located_by": by,
+        }
+    where = _extent_on_earth(frame)
+    if doubts and extent.degrees:
+        stated = Guess(frame.crs.to_string(), frame.crs.name, "As the file says", where["longitude"], where["latitude"])
+        degrees = [each for each in guess_systems(extent) if each.crs == WGS84]
+        return {"crs": "", "guesses": [asdict(each) for each in (*degrees, stated)], "where": {}, "located_by": []}
+    return {"crs": frame.crs.name, "guesses": [], "where": where, "located_by": []}
+
+
+def located_by(columns: dict[str, list[str]]) -> dict[str, Any] | None:
+    """Find columns that give the latitude and longitude of each area: their names, and the middle they give."""
+    import re
+    from statistics import median
+
+    def numbers(pattern: str, most: float) -> tuple[str, float] | None:
+        for name, texts in columns.items():
+            if re.fullmatch(pattern, name.casefold()):
+                try:
+                    values = [float(text) for text in texts if text]
+                except ValueError:
+                    continue
+                if values and all(abs(value) <= most for value in values) and any(values):
+                    return name, median(values)
+        return None
+
+    north, east = numbers(LATITUDE, 90), numbers(LONGITUDE, 360)
+    if north is None or east is None:
+        return None
+    return {"columns": [north[0], east[0]], "middle": (east[1], north[1])}
+
+
+def _extent_on_earth(frame: "geopandas.GeoDataFrame") -> dict[str, float]:
+    """Return the middle of a map in degrees, and how many kilometres it is across."""
+    import geopandas
+    from pyproj import Geod
+
+    west, south, east, north = frame.geometry.total_bounds
+    corners = geopandas.GeoSeries.from_xy([west, east], [south, north], crs=frame.crs).to_crs("EPSG:4326")
+    (left, right), (low, high) = corners.x, corners.y
+    x, y = (left + right) / 2, (low + high) / 2
+    earth = Geod(ellps="WGS84")
+    metres = max(earth.inv(left, y, right, y)[2], earth.inv(x, low, x, high)[2])
+    return {"longitude": round(x, 4), "latitude": round(y, 4), "km": round(metres / 1000, 3)}
 
 
 def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:

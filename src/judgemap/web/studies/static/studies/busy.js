@@ -20,3 +20,12 @@ window.addEventListener("pageshow", () => {
     button.textContent = button.dataset.label;
   }
 });
+
+// A file above the limit is refused before it is sent: the server would only cut the connection.
+for (const input of document.querySelectorAll("input[type=file][data-largest]")) {
+  input.addEventListener("change", () => {
+    const large = [...input.files].some((file) => file.size > Number(input.dataset.largest));
+    input.setCustomValidity(large ? input.dataset.large : "");
+    if (large) input.reportValidity();
+  });
+}

@@ -42,7 +42,7 @@ async function send(file) {
     }
     extract = answer.extract;
     bar.value = ((number + 1) * size) / file.size;
-    say(`Sent ${Math.round(100 * bar.value)} per cent.`);
+    say(form.dataset.sent.replace("{share}", Math.round(100 * bar.value)));
   }
 }
 
@@ -50,12 +50,12 @@ form?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const [file] = form.elements.content.files;
   const button = form.querySelector("button");
-  if (file.size > Number(form.dataset.largest)) return say(`The extract has ${Math.round(file.size / 1e6)} MB; at most ${form.dataset.largest / 1e6} MB can be uploaded. Choose a smaller region.`);
+  if (file.size > Number(form.dataset.largest)) return say(form.dataset.large.replace("{size}", Math.round(file.size / 1e6)));
   button.disabled = true;
   try {
     await send(file);
   } catch (error) {
-    say(/\s/.test(error.message) ? error.message : "The upload failed. Check your connection and try again.");
+    say(/\s/.test(error.message) ? error.message : form.dataset.failed);
     button.disabled = false;
   }
 });

@@ -9,12 +9,13 @@ const SHADES = ["#c9d6c5", "#d9d3bd", "#c3d3dc", "#dcc9cf", "#d3dcc3"];
 
 const large = new LargeMap(canvas, document.getElementById("picture"), (area) => SHADES[area % SHADES.length]);
 large.showTiles();
-said.textContent = "Zoom in to see individual areas, and choose one to see its neighbours.";
+said.textContent = canvas.dataset.zoom;
 large.onChoice(async (area) => {
   const response = await fetch(canvas.dataset.areas.replace(/0$/, area));
   if (!response.ok) return;
   const { name, id, neighbours } = await response.json();
-  said.textContent = neighbours.length ? `${name} has these neighbours: ${neighbours.join(", ")}.` : `${name} has no neighbour.`;
+  const words = { name, neighbours: neighbours.join(", ") };
+  said.textContent = canvas.dataset[neighbours.length ? "near" : "alone"].replace(/\{(name|neighbours)\}/g, (_, key) => words[key]);
   if (!form) return;
   const [a, b] = ["a", "b"].map((field) => form.elements.namedItem(field));
   if (a.value && !b.value) b.value = id;

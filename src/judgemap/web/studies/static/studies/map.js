@@ -32,10 +32,10 @@ async function change(a, b) {
     const response = await fetch(window.location.href, { method: "POST", body: new FormData(form), headers: { Accept: "application/json" } });
     if (!(response.headers.get("Content-Type") ?? "").includes("json")) throw new Error("refused");
     const result = await response.json();
-    draw(result.lines);
+    if (result.lines) draw(result.lines);
     said.textContent = result.said;
   } catch {
-    said.textContent = form.dataset.lost ?? "That did not work. Reload the page and try again.";
+    said.textContent = form.dataset.lost;
   }
   unpick();
 }
@@ -48,12 +48,11 @@ drawing.addEventListener("click", (event) => {
   const name = path.querySelector("title").textContent;
   if (first === null) {
     first = path.dataset.area;
-    said.textContent = `${name} is chosen. Now choose the other area.`;
+    said.textContent = form.dataset.chosen.replace("{name}", () => name);
   } else change(first, path.dataset.area);
 });
 
 if (form) {
   canvas.classList.add("picking");
-  document.getElementById("how").textContent =
-    "Click two areas on the map, or choose them here. If they are neighbours, the link is removed; otherwise it is added.";
+  document.getElementById("how").textContent = form.dataset.how;
 }
