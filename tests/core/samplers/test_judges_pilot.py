@@ -1,4 +1,4 @@
-"""Placing the coordinates of many judges: scales by some of them, and effects without trajectories."""
+"""Where chains start: coordinates placed by some judges and without trajectories, and starts that chains can leave."""
 
 import numpy as np
 import pytest
@@ -84,3 +84,42 @@ def test_many_ties_do_not_lead_the_pilot_astray():
     model = PanelModel(counts, C, InverseGamma(), Parts(ties=TieRule.RAO_KUPPER))
     draws = sample_panel(np.random.default_rng(1), model, plan=Plan(chains=8, warmup=20, draws=20))
     assert draws["acceptance"].mean() > 0.6
+
+
+def moving(target, kicks, chains=32):
+    """Start chains and let them go on; return how many of them ever move, and the chains."""
+    rng = np.random.default_rng(5)
+    kernel = hmc.transition(target, kicks)
+    state = kernel.init(rng, np.arange(chains))
+    began = state.q
+    for _ in range(10):
+        state = hmc.trajectory(rng, target, state, kicks)
+    return int((state.q != began).any(axis=0).sum()), state
+
+
+@pytest.fixture(scope="module")
+def alike():
+    """Judges who are alike: log σ² has a long tail to the left, and a wall to the right."""
+    C, rng = communicability(delaunay_map(40)), np.random.default_rng(2)
+    panel = draw_panel(rng, C, FixedVariance(9.0), Parts(), 12)
+    counts = simulate_panel(rng, panel, None, np.full(12, 170))
+    return hmc.build_target(PanelModel(counts, C, InverseGamma(), Parts(disagreement=Disagreement(C))))
+
+
+def test_no_chain_freezes_where_judges_are_alike(alike):
+    moved, state = moving(*alike)
+    assert moved == 32
+    assert not state.chains.divergences.any()
+
+
+def test_chains_freeze_without_the_first_fine_steps(alike, monkeypatch):
+    monkeypatch.setattr(hmc, "settled", lambda rng, target, state, kicks: state)
+    moved, _ = moving(*alike)
+    assert moved < 32
+
+
+def test_a_chain_that_accepts_nothing_starts_again_and_is_counted(alike, monkeypatch):
+    monkeypatch.setattr(hmc, "FINER", 1)
+    _, state = moving(*alike)
+    assert state.restarts.any()
+    assert hmc.read(alike[0], state, keep_views=False)["restarts"].sum() == state.restarts.sum()

@@ -42,6 +42,8 @@ def named_statistics(draws: Draws) -> xr.Dataset:
     """Label the sampler's statistics."""
     chains, kept = draws.divergences.shape
     statistics = {"acceptance_rate": draws["acceptance"], "divergences": draws.divergences}
+    if "restarts" in draws.arrays:
+        statistics["restarts"] = draws["restarts"]
     return xr.Dataset(
         {name: (("chain", "draw"), values) for name, values in statistics.items()},
         coords={"chain": np.arange(chains), "draw": np.arange(kept)},

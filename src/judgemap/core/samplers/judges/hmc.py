@@ -59,6 +59,10 @@ MOST_KICKS = 64
 START_SPREAD = 1.5
 """How much wider than the posterior the map and the scales start. Judges' effects start only as wide as they are:
 there can be so many of them that no trajectory would lead back."""
+FINER, FIRST_STEPS = 4, 6
+"""The first steps of a chain make this many times as many kicks. Where judges are alike, log σ² has a long tail to the
+left and a wall to the right: a chain that starts on the wall comes down by fine steps only."""
+MOST_RESTARTS = 5
 ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
 """Steps of each round; the second half counts. If judges do not differ, the first coordinates are good already."""
 PILOT_TURNS = (0.5, 1.2)
@@ -83,6 +87,8 @@ class JudgesState(NamedTuple):
     """The seed for drawing the part of the views that the answers do not depend on: one number, for all chains."""
     roughness: Roughness | None = None
     """Set if the smoothness of the map is inferred."""
+    restarts: IntArray | None = None
+    """How many times each chain was started again, because it accepted none of its first steps."""
 
     @property
     def q(self) -> FloatArray:
@@ -111,7 +117,7 @@ def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True) -> 
         q, part = target.noise(rng, len(chains)), target.sections
         for name in ("map", "scales"):
             q[part[name]] *= START_SPREAD
-        return start(rng, target, q)
+        return settled(rng, target, start(rng, target, q), FINER * kicks)
 
     def step(rng: np.random.Generator, state: JudgesState) -> JudgesState:
         return trajectory(rng, target, state, kicks)
@@ -131,6 +137,26 @@ def start(rng: np.random.Generator, target: JudgesTarget, q: FloatArray, rough: 
         rough = begin(rng, model.covariance, q.shape[1])
     seed = _seed(rng)
     return JudgesState(look(target if rough is None else replace(target, precision=rough.precision), q), seed, rough)
+
+
+def settled(rng: np.random.Generator, target: JudgesTarget, state: JudgesState, kicks: int) -> JudgesState:
+    """Make the first steps; chains that accept none of them start again, no wider than the posterior, and are counted.
+
+    Where a chain starts does not change what it converges to, so restarting leaves the sampler exact.
+    """
+    chains = state.q.shape[1]
+    restarts = np.zeros(chains, np.int64)
+    for _ in range(MOST_RESTARTS):
+        before = state.q
+        for _ in range(FIRST_STEPS):
+            state = trajectory(rng, target, state, kicks)
+        stuck = (state.q == before).all(axis=0)
+        if not stuck.any():
+            break
+        restarts += stuck
+        state = start(rng, target, np.where(stuck, target.noise(rng, chains), state.q), state.roughness)
+    clean = state.chains._replace(divergences=np.zeros(chains, np.int64))
+    return state._replace(chains=clean, restarts=restarts)
 
 
 def look(target: JudgesTarget, q: FloatArray, *, height: bool = True) -> HMCState:
@@ -166,7 +192,7 @@ def trajectory(
         log_joint,
         turns=lambda rng, _chains: float(rng.uniform(*turns)),
     )
-    return JudgesState(split_hmc.step(rng, split, chains, kicks), _seed(rng), rough)
+    return JudgesState(split_hmc.step(rng, split, chains, kicks), _seed(rng), rough, state.restarts)
 
 
 def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Arrays:
@@ -177,6 +203,8 @@ def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Array
     if state.roughness is not None:
         arrays |= {"smoothness": state.roughness.rho, "local_variance": state.roughness.local}
     arrays |= {"acceptance": state.chains.acceptance, "divergences": state.chains.divergences}
+    if state.restarts is not None:
+        arrays["restarts"] = state.restarts
     if not parts.by_judge:
         return arrays
     point, order = parameters(target, state.q), np.argsort(target.layout.order)
