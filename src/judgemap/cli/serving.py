@@ -58,6 +58,10 @@ def serve(
         int | None,
         typer.Option(help="Port for Prometheus, at /metrics; do not expose it to the internet.", min=1, max=65535),
     ] = None,
+    new_key: Annotated[
+        bool,
+        typer.Option("--new-key", help="Use another secret key than the one that the database was used with."),
+    ] = False,
 ) -> None:
     """Serve studies to judges and researchers, until Ctrl-C.
 
@@ -65,7 +69,7 @@ def serve(
     """
     from judgemap.web import start
 
-    start.serve(start.ServerOptions(data, host, port, workers, fitters, metrics_port), typer.echo)
+    start.serve(start.ServerOptions(data, host, port, workers, fitters, metrics_port, new_key), typer.echo)
 
 
 def worker(data: DataFolder = DATA) -> None:

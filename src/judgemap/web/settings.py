@@ -214,6 +214,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "judgemap.web.accounts.views.keep_no_copy",
 ]
 ROOT_URLCONF = "judgemap.web.urls"
 WSGI_APPLICATION = "judgemap.web.wsgi.application"
@@ -238,7 +239,7 @@ TEMPLATES = [
 DATABASE_CONNECTIONS = read_count("JUDGEMAP_DATABASE_CONNECTIONS", 10)
 DATABASES = {"default": read_database(read_text("DATABASE_URL", ""), DATA)}
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "judgemap.web.accounts.adapter.PatientScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
@@ -263,9 +264,16 @@ MFA_ADAPTER = "judgemap.web.accounts.second_step.SecondStepAdapter"
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if BEHIND_TLS else 0
 SESSION_COOKIE_AGE = 12 * 3600
 CACHES = {
-    "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "accounts_count"},
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "accounts_count",
+        "OPTIONS": {"MAX_ENTRIES": 1_000_000},
+    },
 }
-"""Rate limits keep their counts in the database, so that all processes share them."""
+"""Rate limits keep their counts in the database, so that all processes share them, until they expire.
+
+With Django's default, 300 entries, strangers could push out everybody's counts by making 300 of their own.
+"""
 MAIL = read_mail(read_text("JUDGEMAP_MAIL", ""))
 globals().update(MAIL)
 MAIL_IS_SENT = "EMAIL_HOST" in MAIL

@@ -3,6 +3,7 @@
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,13 +11,14 @@ from pathlib import Path
 
 from judgemap.errors import StudyError
 from judgemap.web.server import metrics, temporary
-from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port
+from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port, restarting
 
 MOST_CONNECTIONS = 4096
 """How many clients one process keeps connected, most of them idle."""
 SECONDS_IDLE = 30
 """A connection that sends no complete request for this many seconds is closed."""
-
+MOST_SECONDS_APART = 5.0
+"""By how much this machine's clock may differ from the database's."""
 PRIVATE = 0o077
 """The umask of the server and its workers: only their own user can read what they write."""
 DATABASE_FILES = ("judgemap.sqlite3", "judgemap.sqlite3-wal", "judgemap.sqlite3-shm")
@@ -35,6 +37,8 @@ class ServerOptions:
     """How many workers for fits start with the server; 0 if they run elsewhere."""
     metrics_port: int | None = None
     """The port for Prometheus metrics, on the same address; None for none."""
+    new_key: bool = False
+    """Whether the secret key may differ from the one that the database was used with."""
 
 
 def use_data_folder(data: Path, *, create: bool = False) -> None:
@@ -98,25 +102,25 @@ def upgrade() -> None:
 def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM."""
     from django.db import connections
-    from granian import Granian
     from granian.constants import HTTPModes, Interfaces
     from granian.http import HTTP1Settings
 
     for port in filter(None, (options.port, options.metrics_port)):
         check_port(options.host, port)
     os.umask(PRIVATE)
-    use_data_folder(options.data, create=True)
-    if options.host not in ("127.0.0.1", "localhost", "::1"):
-        hosts = {*filter(None, os.environ.get("JUDGEMAP_HOSTS", "").split(",")), options.host}
-        os.environ["JUDGEMAP_HOSTS"] = ",".join(sorted(hosts - {"0.0.0.0", "::"}))  # noqa: S104 - not host names
+    if options.host not in ("0.0.0.0", "::"):  # noqa: S104 - not host names
+        host = f"[{options.host}]" if ":" in options.host else options.host
+        os.environ["JUDGEMAP_HOSTS"] = ",".join(filter(None, (os.environ.get("JUDGEMAP_HOSTS"), host)))
+    use_data_folder(options.data, create=True)  # reads the hosts
     migrate(create=True)
+    check_machine(new_key=options.new_key)
     collect_static()
     first_researcher(options, say)
     remember_address(options)
     workers = options.workers or default_workers()
     say_what_is_missing(workers, options.fitters, say)
     say(f"judgemap is serving {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
-    server = Granian(
+    server = restarting()(
         "judgemap.web.rsgi:application",
         address=options.host,
         port=options.port,
@@ -145,6 +149,25 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         fitters.stop()
 
 
+def check_machine(*, new_key: bool = False) -> None:
+    """Refuse to work beside servers that have another secret key, or on a clock that differs from the database's."""
+    from django.db import connection
+
+    from judgemap.web.accounts.actions import check_key
+
+    check_key(is_new=new_key)
+    if connection.vendor == "sqlite":  # on this machine, so by its clock
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
+        ahead = time.time() - float(cursor.fetchone()[0])
+    if abs(ahead) > MOST_SECONDS_APART:
+        raise StudyError(
+            f"this machine's clock is {abs(ahead):.0f} seconds {'ahead of' if ahead > 0 else 'behind'} the database's; "
+            "set both by a time server, and start again"
+        )
+
+
 def say_what_is_missing(workers: int, fitters: int, say: Callable[[str], None]) -> None:
     """Warn whoever starts the server about what this machine or its database lacks."""
     from judgemap.web.server.pooling import too_many_connections
@@ -165,6 +188,7 @@ def work(parent: int | None = None) -> None:
 
         django.setup()
         temporary.use_own_folder()
+    check_machine()
     from judgemap.web.results.running import warm_up
     from judgemap.web.server import worker
 

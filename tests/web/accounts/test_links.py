@@ -37,6 +37,18 @@ def test_the_first_link_makes_a_researcher_once_and_signs_in(first):
     assert actions.first_invitation() is None
 
 
+def test_of_several_first_links_the_last_works_and_none_once_there_is_a_researcher(first):
+    """Every start without a researcher prints one."""
+    last, invited = f"/first/{actions.first_invitation()}/", f"/invitation/{actions.invite_researcher()}/"
+    assert Client().get(first).status_code == 404
+    assert Client().post(first, GOOD).status_code == 404
+    assert Client().get(last).status_code == 200
+    assert Client().post(invited, GOOD).status_code == 302
+    assert Client().get(last).status_code == 404
+    assert Client().post(last, GOOD | {"email": "eve@example.org"}).status_code == 404
+    assert [each.email for each in Researcher.objects.all()] == ["anna@example.org"]
+
+
 def test_only_a_hash_of_the_token_is_kept(first):
     assert first.split("/")[2] not in str(Invitation.objects.values().get())
 
@@ -117,6 +129,22 @@ def test_what_is_over_is_forgotten(people, monkeypatch):
     worker_round.send(None)
     assert [each.session_key for each in Session.objects.all()] == ["new"]
     assert not Count.objects.exists()
+
+
+def test_a_server_with_another_secret_key_is_refused(db, settings):
+    actions.check_key()
+    actions.check_key()
+    settings.SECRET_KEY = settings.SECRET_KEY[::-1]
+    with pytest.raises(StudyError, match=r"secret key is not the one .* --new-key"):
+        actions.check_key()
+    actions.check_key(is_new=True)
+    actions.check_key()
+
+
+@pytest.mark.parametrize("page", ["", "login/", "researchers/", "two-factor/", "password/change/", "nowhere/"])
+def test_no_copy_of_an_account_is_kept(clients, page):
+    for name in ("owner", "anonymous"):
+        assert "no-store" in clients[name].get(f"/account/{page}")["Cache-Control"]
 
 
 def test_researchers_are_listed_for_researchers_only(clients):

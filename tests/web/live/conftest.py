@@ -62,6 +62,7 @@ class LiveServer:
     workers: int = 2
     fitters: int = 0
     port: int = field(default_factory=free_port)
+    host: str = "127.0.0.1"
     options: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen | None = None
@@ -150,7 +151,7 @@ class LiveServer:
         self, method: str, path: str, form: dict[str, str] | None = None, headers: dict[str, str] | None = None
     ):
         """Send one request, on its own connection; the response has its body in `data`."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         kind = {"Content-Type": "application/x-www-form-urlencoded"} if form is not None else {}
         try:
             connection.request(method, path, urlencode(form) if form is not None else None, kind | (headers or {}))

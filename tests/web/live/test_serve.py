@@ -4,12 +4,16 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import stat
 import subprocess
 import sys
+import time
 import zipfile
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from town_making import town
@@ -74,6 +78,66 @@ def test_a_server_that_is_killed_leaves_the_port(server):
     check_port("127.0.0.1", server.port)
     server.start()
     assert server.stop() == 0
+
+
+def test_an_address_of_this_machine_is_answered_under_its_own_name(server_class, long_path):
+    """As on a network without names: people type the number that the server was given."""
+    live = server_class(long_path / "numbered", workers=1, options=("--host", "127.0.0.2"), host="127.0.0.2").start()
+    try:
+        assert live.request("GET", "/account/login/").status == 200
+        assert live.request("GET", "/account/login/", headers={"Host": "192.0.2.1"}).status == 400
+    finally:
+        live.stop()
+
+
+def test_a_process_that_is_killed_again_and_again_is_replaced(server_class, long_path):
+    live = server_class(long_path / "killed", workers=1).start()
+    try:
+        for count in range(1, 4):
+            os.kill(web_process(live), signal.SIGKILL)
+            wait_until(lambda done=count: live.log.count("ended unexpectedly") == done and is_up(live))
+    finally:
+        assert live.stop() == 0
+
+
+def web_process(live) -> int:
+    """The only child of a server without workers; the resource tracker is none of its own."""
+    children = Path(f"/proc/{live.process.pid}/task/{live.process.pid}/children").read_text().split()
+    return int(children[-1])
+
+
+def is_up(live) -> bool:
+    with suppress(OSError):
+        return live.request("GET", "/healthz").status == 200
+    return False
+
+
+def wait_until(condition, seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.2)
+
+
+@pytest.mark.postgres
+def test_a_second_server_with_another_key_or_clock_is_refused(server_class, long_path, postgres, monkeypatch):
+    postgres.psql('CREATE DATABASE "shared";')
+    first, second = (server_class(long_path / f"shared-{name}", postgres.get_uri(database="shared")) for name in "ab")
+    first.start()
+    try:
+        with pytest.raises(AssertionError, match="secret key is not the one"):
+            second.start()
+        shutil.copy(first.folder / "data" / "secret-key", second.folder / "data" / "secret-key")
+        ahead = "import time; real = time.time; time.time = lambda: real() + 60\n"
+        module = sys.modules[server_class.__module__]
+        monkeypatch.setattr(module, "COMMAND", ahead + module.COMMAND)
+        with pytest.raises(AssertionError, match="clock is 60 seconds ahead of the database's"):
+            second.start()
+        monkeypatch.undo()
+        second.start()
+        assert second.stop() == 0
+    finally:
+        first.stop()
 
 
 def test_two_servers_do_not_share_a_port(server):
@@ -149,13 +213,15 @@ print(json.dumps(fingerprints("default")))
 """
 
 
+CHANGED = ("studies.Act", "studies.LogHead", "accounts.ServerKey")
+"""A backup is logged, and a restored database takes the next server's key."""
+
+
 def rows_of(server) -> dict[str, str]:
-    """A digest of every table, less those that a backup itself adds to."""
+    """A digest of every table, less those that a backup or a restore changes."""
     words = [sys.executable, "-c", PRINT, str(server.folder / "data")]
     done = subprocess.run(words, capture_output=True, text=True, env=server.environment(), check=True)
-    return {
-        name: rows for name, rows in json.loads(done.stdout).items() if name not in ("studies.Act", "studies.LogHead")
-    }
+    return {name: rows for name, rows in json.loads(done.stdout).items() if name not in CHANGED}
 
 
 @pytest.mark.postgres

@@ -4,13 +4,16 @@ import select
 import socket
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
+
+from judgemap.web.server.gateway import SECONDS_UNREAD
 
 pytestmark = pytest.mark.slow
 """A server in its own processes, and connections that stay open for some seconds."""
 
-BODIES, IDLE, LARGE, ANSWERS = 64, 300, 20, 5
+BODIES, IDLE, LARGE, UNREAD, ANSWERS = 64, 300, 20, 40, 5
 
 
 def connect(server, text: str) -> socket.socket:
@@ -57,6 +60,35 @@ def test_half_a_request_changes_nothing(server, areas):
         assert chunked.recv(1000).startswith(b"HTTP/1.1 411")
     assert server.table(slug, "revisions.csv") == []
     assert "Traceback" not in server.log
+
+
+def test_clients_that_never_read_are_dropped(server_class, long_path):
+    live = server_class(long_path / "unread", workers=1).start()
+    live.stop()
+    (live.folder / "data" / "static" / "long.txt").write_bytes(bytes(5_000_000))
+    live.start()
+    web = Path(f"/proc/{live.process.pid}/task/{live.process.pid}/children").read_text().split()[-1]
+
+    def connections() -> int:
+        return len(list(Path(f"/proc/{web}/fd").iterdir())) - before
+
+    def wait_for(condition, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not condition() and time.monotonic() < until:
+            time.sleep(0.2)
+        assert condition()
+
+    try:
+        before = 0
+        before = connections()
+        with ExitStack() as held:
+            for _ in range(UNREAD):
+                held.enter_context(connect(live, "GET /static/long.txt HTTP/1.1\nHost: localhost\n\n"))
+            wait_for(lambda: connections() >= UNREAD, 10)
+            wait_for(lambda: connections() < UNREAD / 2, 4 * SECONDS_UNREAD)
+        assert "Traceback" not in live.log
+    finally:
+        live.stop()
 
 
 def test_a_long_file_is_sent_whole_to_a_slow_reader(server, areas):

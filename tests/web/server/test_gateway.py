@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
+import time
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import pytest
 
 from judgemap.web.server import gateway
-from judgemap.web.server.gateway import Gateway, make_environ
+from judgemap.web.server.gateway import Gateway, is_signed_in, make_environ
 
 
 def scope_of(path="/", method="GET", **headers):
@@ -55,8 +56,9 @@ def echo(environ, start_response):
     return [environ["wsgi.input"].read()]
 
 
-def ask(scope, protocol, application=echo) -> Protocol:
-    asyncio.run(Gateway(application, judges=1, others=1).__rsgi__(scope, protocol))
+def ask(scope, protocol, application=echo, *, signed_in: bool = True) -> Protocol:
+    door = Gateway(application, judges=1, others=1, may_send=lambda environ: signed_in)
+    asyncio.run(door.__rsgi__(scope, protocol))
     return protocol
 
 
@@ -117,6 +119,82 @@ def test_a_long_response_is_sent_in_pieces_and_closed():
 
     assert ask(scope_of(), Protocol(), application).sent == b"a" * gateway.AT_ONCE + b"bc"
     assert closed == [True]
+
+
+def test_a_long_body_of_somebody_who_is_not_signed_in_is_not_waited_for():
+    scope = scope_of("/new/", "POST", content_length=str(gateway.SMALL + 1))
+    assert ask(scope, Protocol(None), signed_in=False).status == 403
+    assert ask(scope_of("/new/", "POST", content_length="3"), Protocol(b"abc"), signed_in=False).status == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_is_signed_in_is_known_before_the_body_arrives(clients):
+    for name, expected in (("owner", True), ("anonymous", False)):
+        cookies = "; ".join(f"{key}={value.value}" for key, value in clients[name].cookies.items())
+        assert is_signed_in({"HTTP_COOKIE": cookies}) is expected
+    assert is_signed_in({"HTTP_COOKIE": "sessionid=forged"}) is False
+    assert is_signed_in({}) is False
+
+
+def test_a_long_body_must_keep_a_least_rate(monkeypatch):
+    """A client that sends a byte now and then would otherwise hold one of eight places for minutes."""
+    monkeypatch.setattr(gateway, "SECONDS", 0.05)
+
+    class Trickle(Protocol):
+        async def __aiter__(self):
+            while True:
+                await asyncio.sleep(0.01)
+                yield b"a"
+
+    began = time.monotonic()
+    assert ask(scope_of("/", "POST", content_length=str(20_000_000)), Trickle()).status == 408
+    assert time.monotonic() - began < 5, "not the minutes that 20 MB may take"
+
+
+def test_a_client_that_takes_nothing_is_given_up(monkeypatch):
+    monkeypatch.setattr(gateway, "SECONDS", 0.01)
+    closed = []
+
+    class Response(list):
+        def close(self):
+            closed.append(True)
+
+    class Deaf(Protocol):
+        async def send_bytes(self, _):
+            await asyncio.sleep(3600)
+
+    def application(environ, start_response):
+        start_response("200 OK", [])
+        return Response([b"a" * 3 * gateway.AT_ONCE])
+
+    ask(scope_of(), Deaf(), application)
+    assert closed == [True]
+
+
+def test_one_address_has_a_limited_number_of_requests_under_way(monkeypatch, settings):
+    monkeypatch.setattr(gateway, "MOST_EACH", 2)
+
+    async def statuses(addresses: list[str]) -> list[int]:
+        door = Gateway(echo, judges=1, others=1)
+        asked = []
+        for address in addresses:
+            scope = scope_of("/", "POST", content_length="3")
+            scope.client = f"{address}:5000"
+            protocol = Protocol(None)
+            asked.append((protocol, asyncio.create_task(door.__rsgi__(scope, protocol))))
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.01)
+        for _, task in asked:
+            task.cancel()
+        await asyncio.gather(*(task for _, task in asked), return_exceptions=True)
+        assert not door._under_way
+        return [protocol.status for protocol, _ in asked]
+
+    assert asyncio.run(statuses(["192.0.2.1"] * 3 + ["192.0.2.2"])) == [0, 0, 429, 0]
+    assert asyncio.run(statuses(["127.0.0.1"] * 3)) == [0, 0, 0], "a proxy on this machine, or nobody else"
+    settings.BEHIND_TLS = True
+    forwarded = {"REMOTE_ADDR": "127.0.0.1", "HTTP_X_FORWARDED_FOR": "forged, 192.0.2.3"}
+    assert gateway.address_of(forwarded) == "192.0.2.3"
 
 
 def test_judges_are_answered_while_researchers_keep_all_their_threads():

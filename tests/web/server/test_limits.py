@@ -1,5 +1,7 @@
 """Rate limits are the same for every process."""
 
+from django.core.cache import cache
+
 from judgemap.web.accounts.models import Count
 from judgemap.web.server.limits import Brake
 
@@ -7,6 +9,16 @@ from judgemap.web.server.limits import Brake
 def test_processes_share_a_limit(db):
     one, other = (Brake("test", most=3, seconds=1e6) for _ in range(2))
     assert [brake.allows() for brake in (one, other, one, other, one)] == [True, True, True, False, False]
+
+
+def test_counts_stay_when_strangers_make_many(db):
+    brake = Brake("joins", most=1, seconds=1e6)
+    mine = Brake("api", most=1, seconds=1e6)
+    assert mine.allows("me")
+    for number in range(400):
+        brake.allows(str(number))
+    cache.set("entry", 1)
+    assert not mine.allows("me")
 
 
 def test_each_is_counted_apart_where_a_limit_is_for_each(db):

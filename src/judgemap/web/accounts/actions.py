@@ -1,15 +1,17 @@
 """Everything that changes researchers."""
 
+import hmac
 from datetime import timedelta
 
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db.models import Exists, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
-from judgemap.web.accounts.models import Count, Invitation, Researcher
+from judgemap.web.accounts.models import Count, Invitation, Researcher, ServerKey
 from judgemap.web.server.tokens import hashed, make_token
 
 GOOD_FOR = timedelta(days=1)
@@ -26,11 +28,13 @@ def find_researcher(email: str) -> Researcher:
 
 
 def first_invitation() -> str | None:
-    """Make the token of a link that creates the first researcher; None if there is one already."""
+    """Make the token of the only link that creates the first researcher; None if there is one already."""
     if Researcher.objects.exists():
         return None
     token = make_token()
-    Invitation.objects.create(token_hash=hashed(token), expires_at=timezone.now() + GOOD_FOR)
+    with transaction.atomic():
+        Invitation.objects.filter(is_first=True).delete()
+        Invitation.objects.create(token_hash=hashed(token), expires_at=timezone.now() + GOOD_FOR, is_first=True)
     return token
 
 
@@ -51,16 +55,20 @@ def password_link(email: str) -> str:
 
 
 def find_invitation(token: str) -> Invitation | None:
-    """Find an invitation that is neither used nor expired."""
-    unused = Invitation.objects.select_related("researcher").filter(token_hash=hashed(token), used_at=None)
-    return unused.filter(expires_at__gte=timezone.now()).first()
+    """Find an invitation that is neither used nor expired nor, if it is for the first researcher, too late."""
+    return _valid(token).select_related("researcher").first()
+
+
+def _valid(token: str) -> "QuerySet[Invitation]":
+    found = Invitation.objects.filter(token_hash=hashed(token), used_at=None, expires_at__gte=timezone.now())
+    return found.exclude(Exists(Researcher.objects.all()), is_first=True)
 
 
 def accept_invitation(token: str, email: str, password: str, name: str = "") -> Researcher | None:
     """Create a researcher from an invitation, or set the password of the one it is for; None for an invalid token."""
     with transaction.atomic():
-        invitation = Invitation.objects.select_for_update().filter(token_hash=hashed(token), used_at=None).first()
-        if invitation is None or invitation.expires_at < timezone.now():
+        invitation = _valid(token).select_for_update().first()
+        if invitation is None:
             return None
         researcher = invitation.researcher or Researcher(email=email.lower(), name=name)
         researcher.set_password(password)
@@ -95,6 +103,19 @@ def may_deactivate(by: Researcher) -> set[int]:
     """Return the keys of the researchers whom somebody may deactivate: those they invited."""
     invited = Invitation.objects.filter(invited_by=by, researcher=None, used_by__is_active=True)
     return set(invited.values_list("used_by_id", flat=True))
+
+
+def check_key(*, is_new: bool = False) -> None:
+    """Raise a `StudyError` if this database is used with another secret key; ``is_new`` makes ours the one."""
+    own = hmac.digest(settings.SECRET_KEY.encode(), b"judgemap server", "sha256").hex()
+    if is_new:
+        ServerKey.objects.all().delete()
+    if ServerKey.objects.get_or_create(pk=1, defaults={"fingerprint": own})[0].fingerprint != own:
+        raise StudyError(
+            "this server's secret key is not the one that the database is used with; copy the file 'secret-key' from "
+            "the other server's data folder or set JUDGEMAP_SECRET_KEY, or, if that key is lost, start with --new-key: "
+            "researchers then sign in again and turn on the second step again"
+        )
 
 
 def forget_old() -> None:

@@ -1,12 +1,39 @@
-"""How allauth behaves here: nobody can sign up, and internet addresses are counted but not stored."""
+"""How signing in works here: nobody can sign up, addresses are counted but not stored, and judges are served first."""
 
 import hashlib
 import hmac
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter, get_adapter
 from django.conf import settings
+from django.contrib.auth.hashers import ScryptPasswordHasher  # type: ignore[attr-defined]
 from django.http import HttpRequest
+
+PASSWORDS_AT_ONCE = 2
+NICENESS = 10
+
+
+class PatientScryptPasswordHasher(ScryptPasswordHasher):  # type: ignore[misc]
+    """Hashes two passwords at a time, when nobody else needs the processor: each takes a quarter of a second."""
+
+    def encode(self, password: str, salt: str, n: int | None = None, r: int | None = None, p: int | None = None) -> str:
+        """Hash a password when its turn comes."""
+        return str(_hashing(os.getpid()).submit(super().encode, password, salt, n, r, p).result())
+
+
+@cache
+def _hashing(process: int) -> ThreadPoolExecutor:  # noqa: ARG001 - a fork has none of its parent's threads
+    return ThreadPoolExecutor(PASSWORDS_AT_ONCE, "passwords", initializer=_let_others_go_first)
+
+
+def _let_others_go_first() -> None:
+    with suppress(OSError):  # only Linux gives threads a priority of their own
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def place_hash(request: HttpRequest) -> str:

@@ -53,9 +53,20 @@ class Invitation(models.Model):
     """None for the first link, and for links made on the command line."""
     researcher = models.ForeignKey(Researcher, models.CASCADE, null=True, related_name="+")
     """Whose password the link resets; None if it creates a researcher."""
+    is_first = models.BooleanField(default=False)
+    """Whether it creates the first researcher: it is void once there is one."""
 
     def __str__(self) -> str:
         return f"invitation {self.pk}"
+
+
+class ServerKey(models.Model):
+    """A fingerprint of the secret key with which this database is used, in one row."""
+
+    fingerprint = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return self.fingerprint
 
 
 class Count(models.Model):

@@ -1,5 +1,7 @@
 """Researchers' own pages, in addition to allauth's: one-time links, the account, and the list of researchers."""
 
+from collections.abc import Callable
+
 from allauth.account import views as allauth_views
 from django.conf import settings
 from django.contrib import messages
@@ -22,6 +24,19 @@ from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import whole_address
 
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
+PRIVATE = ("/account/", "/first/", "/invitation/")
+
+
+def keep_no_copy(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Have browsers and proxies keep no copy of pages about accounts, allauth's and our own."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if request.path.startswith(PRIVATE):
+            response["Cache-Control"] = "no-store"
+        return response
+
+    return middleware
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -39,9 +54,7 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
             return _enter(request, made, is_new=invited.researcher is None)
         except StudyError as error:
             form.add_error(error.field, sentence(error))
-    page = render(request, "accounts/invitation.html", {"form": form, "researcher": invited.researcher})
-    page["Cache-Control"] = "no-store"
-    return page
+    return render(request, "accounts/invitation.html", {"form": form, "researcher": invited.researcher})
 
 
 def _enter(request: HttpRequest, researcher: Researcher | None, *, is_new: bool) -> HttpResponse:
@@ -84,9 +97,7 @@ def researchers(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         token = actions.invite_researcher(by)
         context["address"] = whole_address(request, reverse("accounts:invitation", args=[token]))
-    page = render(request, "accounts/researchers.html", context)
-    page["Cache-Control"] = "no-store"
-    return page
+    return render(request, "accounts/researchers.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

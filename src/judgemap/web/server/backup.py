@@ -61,15 +61,15 @@ class Scratch:
 
 
 @contextmanager
-def snapshot() -> Iterator[None]:
+def snapshot(using: str = "default") -> Iterator[None]:
     """See the database as it is at this moment, whatever others write meanwhile; do not write inside it."""
-    database: Any = connection  # Django's types know no transaction mode
+    database: Any = connections[using]  # Django's types know no transaction mode
     database.ensure_connection()
     usual = getattr(database, "transaction_mode", None)
     if database.vendor == "sqlite":
         database.transaction_mode = "DEFERRED"  # the write lock would make every judge wait
     try:
-        with transaction.atomic():
+        with transaction.atomic(using):
             if database.vendor == "postgresql":
                 with database.cursor() as cursor:
                     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
@@ -115,6 +115,7 @@ def restore(path: Path, copy: Scratch) -> None:
         raise StudyError("the database is not empty; restore into a new data folder or a new database")
     with _sentences(path), transaction.atomic():
         copy_rows(copy.alias, "default")
+        apps.get_model("accounts", "ServerKey")._base_manager.all().delete()  # noqa: SLF001 - the next server has its own
         connection.check_constraints()
         with connection.cursor() as cursor:
             for statement in connection.ops.sequence_reset_sql(no_style(), all_models()):

@@ -1,20 +1,34 @@
 """Between granian and Django: a request takes a thread only once it is complete, and judges have their own threads.
 
-Without this, sixteen clients that send their bodies slowly would hold every thread, and judges would wait for them.
+Granian's own WSGI interface gives a thread to every request that has begun, waits for bodies for ever, and never drops
+a client that does not read: clients that send or read slowly would hold every thread, or all of the memory, and judges
+would wait for them. Here, bodies and responses have a least rate, only researchers who are signed in send long bodies,
+and one address has a limited number of requests under way.
 """
 
 import asyncio
 import io
+import ipaddress
 import logging
+import os
+import socket
+import stat
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any
 
 from django.conf import settings
+from django.contrib.auth import SESSION_KEY
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import DatabaseError, InterfaceError, close_old_connections
+from django.http.cookie import parse_cookie
 
 from judgemap.web.server.metrics import Observe
 
@@ -23,15 +37,19 @@ FOR_JUDGES = ("/j/", "/s/", "/withdraw", "/static/", "/healthz")
 SECONDS = 10.0
 """How many seconds a small body, such as an answer, may take to arrive."""
 SLOWEST = 50_000.0
-"""A longer body must arrive at this many bytes per second on average, or it is refused."""
+"""After `SECONDS`, a long body must have arrived, and a long response been taken, at this many bytes per second."""
 SMALL = 64_000
 MOST_LARGE = 8
 """How many large bodies may arrive at once; the disk has room for them, and judges send none."""
 MOST_WAITING = 64
 """How many of researchers' requests may wait for a thread; further ones are asked to try again."""
-AT_ONCE = 1_000_000
+MOST_EACH = 100
+"""How many requests from one address may be under way; people behind one router share an address."""
+AT_ONCE = 64_000
 """Up to this many bytes of a response are sent in one go; a longer one is read as fast as the client takes it."""
 CHUNK = 256_000
+SECONDS_UNREAD = 20
+"""For how long a client may take nothing of what it was sent; the system then drops the connection."""
 
 Headers = list[tuple[str, str]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -59,17 +77,31 @@ class Answered:
 class Gateway:
     """A WSGI application that granian can call through RSGI."""
 
-    def __init__(self, application: Application, judges: int, others: int, observe: Observe | None = None) -> None:
-        self._application, self._observe = application, observe
+    def __init__(
+        self,
+        application: Application,
+        judges: int,
+        others: int,
+        observe: Observe | None = None,
+        may_send: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> None:
+        self._application, self._observe, self._may_send = application, observe, may_send or is_signed_in
         self._judges = ThreadPoolExecutor(judges, "judges")
         self._others = ThreadPoolExecutor(others, "others")
         self._waiting = self._large = 0
+        self._under_way: Counter[str] = Counter()
+        self._drops_clients = False
 
     async def __rsgi__(self, scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian's
         """Answer a request."""
         began = time.monotonic()
+        if not self._drops_clients:  # granian listens only after it has loaded us
+            self._drops_clients = True
+            drop_clients_that_do_not_read()
         try:
-            status = await self._serve(scope, protocol)
+            environ = make_environ(scope)
+            with self._place(address_of(environ)):
+                status = await self._serve(environ, protocol)
         except RefusedError as refused:
             status = refused.status
             plain = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
@@ -77,9 +109,21 @@ class Gateway:
         if self._observe is not None:
             self._observe(scope.method, scope.path, status, time.monotonic() - began)
 
-    async def _serve(self, scope: Any, protocol: Any) -> int:  # noqa: ANN401 - granian's
-        environ = make_environ(scope)
-        for_judges = scope.path.startswith(FOR_JUDGES)
+    @contextmanager
+    def _place(self, address: str) -> Iterator[None]:
+        """Count a request among those of its address; an empty address is not limited."""
+        if address and self._under_way[address] >= MOST_EACH:
+            raise RefusedError(429, "Your network has too many requests under way. Please try again in a minute.")
+        self._under_way[address] += 1
+        try:
+            yield
+        finally:
+            self._under_way[address] -= 1
+            if not self._under_way[address]:
+                del self._under_way[address]
+
+    async def _serve(self, environ: dict[str, Any], protocol: Any) -> int:  # noqa: ANN401 - granian's
+        for_judges = environ["PATH_INFO"].startswith(FOR_JUDGES)
         pool = self._judges if for_judges else self._others
         if not for_judges and self._waiting >= MOST_WAITING:
             raise RefusedError(503, "The server is busy. Please try again in a minute.")
@@ -105,12 +149,18 @@ class Gateway:
         if not 0 < length <= settings.LONGEST_BODY:
             return io.BytesIO()
         large = length > SMALL
-        if large and self._large >= MOST_LARGE:
-            raise RefusedError(503, "Others are sending files. Please try again in a minute.")
+        if large:
+            if not await asyncio.get_running_loop().run_in_executor(self._others, self._may_send, environ):
+                raise RefusedError(403, "Please sign in before you send a file.")
+            if self._large >= MOST_LARGE:
+                raise RefusedError(503, "Others are sending files. Please try again in a minute.")
         self._large += large
         try:
-            async with asyncio.timeout(SECONDS + length / SLOWEST):
-                body = await _to_disk(protocol) if large else io.BytesIO(await protocol())
+            if large:
+                body = await _to_disk(protocol)
+            else:
+                async with asyncio.timeout(SECONDS):
+                    body = io.BytesIO(await protocol())
         except TimeoutError:
             raise RefusedError(408, "The request took too long to arrive. Please try again.") from None
         finally:
@@ -144,13 +194,16 @@ class Gateway:
 async def _to_disk(protocol: Any) -> IO[bytes]:  # noqa: ANN401 - granian's
     """Write a body into a file that disappears when it is closed."""
     body = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the request
+    began, pieces = asyncio.get_running_loop().time(), aiter(protocol)
     try:
-        async for chunk in protocol:
-            body.write(chunk)
+        while True:
+            async with asyncio.timeout_at(began + SECONDS + body.tell() / SLOWEST):
+                body.write(await anext(pieces))
+    except StopAsyncIteration:
+        return body
     except BaseException:
         body.close()
         raise
-    return body
 
 
 async def _send(protocol: Any, answered: Answered, pool: ThreadPoolExecutor) -> None:  # noqa: ANN401 - granian's
@@ -160,11 +213,51 @@ async def _send(protocol: Any, answered: Answered, pool: ThreadPoolExecutor) -> 
         transport = protocol.response_stream(answered.status, answered.headers)
         piece: bytes | None = answered.beginning
         while piece is not None:
-            async with asyncio.timeout(SECONDS + len(piece) / SLOWEST):
-                await transport.send_bytes(piece)
+            for start in range(0, len(piece), AT_ONCE):
+                async with asyncio.timeout(SECONDS):
+                    await transport.send_bytes(piece[start : start + AT_ONCE])
             piece = await loop.run_in_executor(pool, lambda: next(rest, None))
+    except TimeoutError:
+        logger.info("a client that does not read was dropped")
     finally:
         await loop.run_in_executor(pool, answered.close)
+
+
+def is_signed_in(environ: dict[str, Any]) -> bool:
+    """Say whether a request comes from a researcher, before Django reads the rest of it."""
+    key = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
+    try:
+        return key is not None and SESSION_KEY in SessionStore(key)
+    except (DatabaseError, InterfaceError):
+        raise RefusedError(503, "The server cannot save anything at the moment.") from None
+    finally:
+        close_old_connections()
+
+
+def address_of(environ: dict[str, Any]) -> str:
+    """Return the address that a request comes from, as the proxy says if there is one; empty for this machine."""
+    address: str = environ["REMOTE_ADDR"]
+    if settings.BEHIND_TLS:
+        return str(environ.get("HTTP_X_FORWARDED_FOR", address)).rpartition(",")[2].strip()
+    with suppress(ValueError):
+        return "" if ipaddress.ip_address(address).is_loopback else address
+    return address
+
+
+def drop_clients_that_do_not_read() -> None:
+    """Have the system drop connections whose clients take nothing; those to come inherit it from the listener."""
+    if not hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux only
+        return
+    for handle in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
+        with suppress(OSError):
+            if not stat.S_ISSOCK(os.fstat(handle).st_mode):
+                continue
+            found = socket.socket(fileno=handle)
+            try:
+                if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
+                    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 1000 * SECONDS_UNREAD)
+            finally:
+                found.detach()
 
 
 class Pieces:

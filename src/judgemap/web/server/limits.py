@@ -48,7 +48,7 @@ class Brake:
     @staticmethod
     def _count(key: str, until: float) -> int:
         """Add one to a count, in one statement, and return it."""
-        table = connection.ops.quote_name(settings.CACHES["default"]["LOCATION"])
+        table = connection.ops.quote_name(str(settings.CACHES["default"]["LOCATION"]))
         expires = connection.ops.adapt_datetimefield_value(datetime.fromtimestamp(until, UTC))
         with connection.cursor() as cursor:
             cursor.execute(

@@ -33,18 +33,27 @@ NUMBER, MACHINE, FIRST_ARGUMENT = 0, 4, 16
 IS_THREAD = 0x00010000
 CLONE3 = 435
 
+# pidfd_send_signal, io_uring_setup, pidfd_open, pidfd_getfd, process_madvise, process_mrelease: numbers from 424 on are
+# the same everywhere.
+EVERYWHERE = (424, 425, 434, 438, 440, 448)
 # socket, execve, execveat, ptrace, process_vm_readv, process_vm_writev, kill, unshare, setns, mount, bpf, keyctl,
-# add_key, request_key, perf_event_open, userfaultfd, open_by_handle_at; from 424 on, numbers are the same everywhere.
-EVERYWHERE = (424, 425, 434, 438)  # pidfd_send_signal, io_uring_setup, pidfd_open, pidfd_getfd
-MACHINES: dict[str, tuple[int, int, tuple[int, ...]]] = {
+# add_key, request_key, perf_event_open, userfaultfd, open_by_handle_at; then those that reach other processes of the
+# same user: tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, setpriority, sched_setparam, sched_setscheduler,
+# sched_setaffinity, sched_setattr, ioprio_set, migrate_pages, move_pages, kcmp; and fork and vfork, where they exist.
+MACHINES: dict[str, tuple[int, int, int, int, tuple[int, ...]]] = {
     "x86_64": (
-        0xC000003E,
-        56,
-        (41, 59, 322, 101, 310, 311, 62, 272, 308, 165, 321, 250, 248, 249, 298, 323, 304, 57, 58),
+        0xC000003E, 56, 234, 302,
+        (41, 59, 322, 101, 310, 311, 62, 272, 308, 165, 321, 250, 248, 249, 298, 323, 304,
+         200, 129, 297, 141, 142, 144, 203, 314, 251, 256, 279, 312, 57, 58),
     ),
-    "aarch64": (0xC00000B7, 220, (198, 221, 281, 117, 270, 271, 129, 97, 268, 40, 280, 219, 217, 218, 241, 282, 265)),
-}
-"""For each machine: its code, the number of ``clone``, and those of the calls that a reader does not need."""
+    "aarch64": (
+        0xC00000B7, 220, 131, 261,
+        (198, 221, 281, 117, 270, 271, 129, 97, 268, 40, 280, 219, 217, 218, 241, 282, 265,
+         130, 138, 240, 140, 118, 119, 122, 274, 30, 238, 239, 272),
+    ),
+}  # fmt: skip
+"""For each machine: its code; the numbers of ``clone``, ``tgkill`` and ``prlimit64``, which depend on their first
+argument; and those of the calls that a reader does not need."""
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER, TRUNCATE = 1, 2, 4, 8, 1 << 14
@@ -145,7 +154,7 @@ def _refuse_calls() -> None:
     linux = _linux()
     if platform.machine() not in MACHINES:
         raise OSError("this machine's system call numbers are unknown")
-    mark, clone, refused = MACHINES[platform.machine()]
+    mark, clone, tgkill, prlimit, refused = MACHINES[platform.machine()]
     program = [
         (LOAD, 0, 0, MACHINE),
         (IF_EQUAL, 1, 0, mark),
@@ -158,13 +167,15 @@ def _refuse_calls() -> None:
     ]
     for number in (*refused, *EVERYWHERE):
         program += [(IF_EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE)]
-    program += [
-        (IF_EQUAL, 0, 3, clone),
-        (LOAD, 0, 0, FIRST_ARGUMENT),
-        (IF_ANY_BIT, 1, 0, IS_THREAD),
-        (RETURN, 0, 0, REFUSE),
-        (RETURN, 0, 0, ALLOW),
-    ]
+    # A reader may start threads, and end and limit itself.
+    for number, test, value in (
+        (clone, IF_ANY_BIT, IS_THREAD),
+        (tgkill, IF_EQUAL, os.getpid()),
+        (prlimit, IF_EQUAL, 0),
+    ):
+        allowed = [(LOAD, 0, 0, FIRST_ARGUMENT), (test, 1, 0, value), (RETURN, 0, 0, REFUSE), (RETURN, 0, 0, ALLOW)]
+        program += [(IF_EQUAL, 0, len(allowed), number), *allowed]
+    program.append((RETURN, 0, 0, ALLOW))
     instructions = (_Instruction * len(program))(*(_Instruction(*each) for each in program))
     _check(linux.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     _check(linux.prctl(SET_SECCOMP, FILTER, ctypes.byref(_Program(len(program), instructions)), 0, 0))

@@ -1,6 +1,7 @@
 """The processes of a server: its port, its workers, and how they all end with the server."""
 
 import errno
+import logging
 import os
 import resource
 import signal
@@ -9,12 +10,15 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 from judgemap.errors import StudyError
 
+logger = logging.getLogger(__name__)
 PATIENCE = 3.0
 """How many seconds to wait for a port that a killed server's processes are about to release."""
 SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_RESTARTS = 1.0
 SECONDS_TO_END = 20.0
 SERVER = "JUDGEMAP_SERVER_PROCESS"
 """The environment variable in which a server gives its processes its process id."""
@@ -55,6 +59,24 @@ def allow_connections(most: int) -> int:
     files = most + FILES if highest == resource.RLIM_INFINITY else min(most + FILES, highest)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, highest))
     return max(files - FILES, 1)
+
+
+def restarting() -> Any:  # noqa: ANN401 - granian's types are its own
+    """Return granian's server, made to restart a process as often as it ends; granian gives up at the second time."""
+    from granian import Granian
+
+    class Restarting(Granian):  # type: ignore[misc, valid-type]
+        restarted_at = float("-inf")
+
+        def _respawn_workers(self, workers: list[int], *rest: Any, **options: Any) -> None:  # noqa: ANN401
+            logger.error("a process of the server ended unexpectedly; another one takes its place")
+            if time.monotonic() - self.restarted_at < SHORTEST_LIFE:
+                time.sleep(SECONDS_BETWEEN_RESTARTS)
+            self.restarted_at = time.monotonic()
+            super()._respawn_workers(workers, *rest, **options)
+            self.respawned_wrks.clear()  # what granian would take for a crash loop
+
+    return Restarting
 
 
 def end_with_server() -> None:
