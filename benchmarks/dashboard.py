@@ -34,7 +34,8 @@ def write_study(data: Path) -> tuple[str, int]:
     from judgemap.geo.maps import Areas
     from judgemap.study.data.definition import StudyDefinition
     from judgemap.web.accounts.models import Researcher
-    from judgemap.web.judge import actions as judging
+    from judgemap.web.judge import answering as judging
+    from judgemap.web.judge import joining
     from judgemap.web.judge.models import Answer, Judge, Pair
     from judgemap.web.server.tokens import make_token
     from judgemap.web.studies.editing import open_study
@@ -53,7 +54,7 @@ def write_study(data: Path) -> tuple[str, int]:
     owner = Researcher.objects.create_user("owner@example.org", "a password of many words")
     definition = StudyDefinition("Bench", "Which?", "lower", design="uniform", recommended=EACH, maximum=2 * EACH)
     study = open_study(create_study(definition, Areas(ids, names, AreaGraph(AREAS, ring), geometry), owner))
-    tokens = [each.token for each in judging.invite(study, JUDGES)]
+    tokens = [each.token for each in joining.invite(study, JUDGES)]
     for token in tokens[:50]:
         judging.give_consent(token, "en", 0)
     (data / "tokens.json").write_text(json.dumps(tokens))
@@ -102,7 +103,7 @@ def measure(database_url: str, data: Path) -> list[dict[str, object]]:
 
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.dashboard.counting import Upkeep
-    from judgemap.web.judge import actions as judging
+    from judgemap.web.judge import answering as judging
 
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")

@@ -41,7 +41,8 @@ from judgemap.web import start
 start.use_data_folder(Path(sys.argv[1])); start.migrate()
 from judgemap.geo.maps import read_areas
 from judgemap.study.data.definition import StudyDefinition
-from judgemap.web.judge.actions import give_consent, invite
+from judgemap.web.judge.answering import give_consent
+from judgemap.web.judge.joining import invite
 from judgemap.web.studies.editing import open_study
 from judgemap.web.studies.making import create_study
 areas = read_areas(sys.argv[2], id="id", name="name", bridge="none")

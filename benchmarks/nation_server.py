@@ -161,7 +161,8 @@ def answer_all(study: Any, n_answers: int) -> list[str]:  # noqa: ANN401 - a stu
     from django.db import connection
     from django.utils import timezone
 
-    from judgemap.web.judge.actions import give_consent, invite
+    from judgemap.web.judge.answering import give_consent
+    from judgemap.web.judge.joining import invite
     from judgemap.web.judge.models import Answer, Judge, Pair
     from judgemap.web.studies.editing import open_study
 
@@ -205,7 +206,8 @@ def small_study(data: Path) -> str:
     """Make a study of 100 areas; return the link of a judge."""
     from judgemap.geo.maps import read_areas
     from judgemap.study.data.definition import StudyDefinition
-    from judgemap.web.judge.actions import give_consent, invite
+    from judgemap.web.judge.answering import give_consent
+    from judgemap.web.judge.joining import invite
     from judgemap.web.studies.editing import open_study
     from judgemap.web.studies.making import create_study
 

@@ -31,8 +31,8 @@ def test_every_template_with_words_is_listed(listed):
 
 
 def test_sentences_of_every_kind_are_there(listed):
-    assert any("We do not recognise this link" in line for line in listed["web/judge/refusals.py"])
-    assert any("Invite judges" in line for line in listed["web/judge/templates/judge/invite.html"])
+    assert any("We do not recognise this link" in line for line in listed["web/judge/place.py"])
+    assert any("Invite judges" in line for line in listed["web/people/templates/people/invite.html"])
     assert any("is closed; reopen it, or make a copy" in line for line in listed["web/studies/editing.py"])
     assert any("Make personal links for judges" in line for line in listed["cli/study.py"])
 

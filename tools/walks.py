@@ -79,15 +79,15 @@ def answers_and_fits(folder: Path) -> None:
 
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.demo.study import prepare_demo
-    from judgemap.web.judge import actions
+    from judgemap.web.judge import answering, joining
     from judgemap.web.server.worker import take_one
 
     settings.ALLOWED_HOSTS = ["*"]
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
     demo = prepare_demo(folder, 1, lambda _news: None)
-    token = actions.invite(demo.open, 1)[0].token
-    actions.give_consent(token, "en", 0)
-    first = actions.current_pair(token)
+    token = joining.invite(demo.open, 1)[0].token
+    answering.give_consent(token, "en", 0)
+    first = answering.current_pair(token)
     judge, pairs = Client(headers={"accept": "application/json"}), [first.token if first else ""]
 
     def answer() -> None:

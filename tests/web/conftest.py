@@ -25,8 +25,8 @@ from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.access import ASKED
-from judgemap.web.judge import actions as judging
-from judgemap.web.judge import places, queries, scheduling
+from judgemap.web.judge import answering as judging
+from judgemap.web.judge import joining, pairs, places
 from judgemap.web.results import files, pages
 from judgemap.web.server import encryption, jobs
 from judgemap.web.server.jobs import Job
@@ -161,16 +161,16 @@ def study(db, areas, definition, rows) -> Study:
 @pytest.fixture(autouse=True)
 def _fresh_process():
     """Clear what a process has cached from the database, which is a different one in each test."""
-    scheduling._design.cache_clear()
-    scheduling._design_within.cache_clear()
+    pairs._design.cache_clear()
+    pairs._design_within.cache_clear()
     places.gazetteer.cache_clear()
     places.known_areas.cache_clear()
-    scheduling._unpacked.cache_clear()
-    queries._version.cache_clear()
+    pairs._unpacked.cache_clear()
+    judging._version.cache_clear()
     files._open_fit.cache_clear()
     pages.kept_rows.cache_clear()
     maps.map_facts.cache_clear()
-    for brake in (WRONG_GUESSES, ASKED, judging.JOINS):
+    for brake in (WRONG_GUESSES, ASKED, *joining.JOINS):
         brake.forget()
 
 
@@ -208,7 +208,7 @@ def visit(study):
     """Make a new judge of the study, who has agreed."""
 
     def make(agreed: bool = True, of: Study | None = None) -> Visitor:
-        invited = judging.invite(of or study, 1)[0]
+        invited = joining.invite(of or study, 1)[0]
         visitor = Visitor(Client(), invited.token, invited.name)
         if agreed:
             visitor.agree()

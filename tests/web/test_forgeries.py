@@ -7,9 +7,10 @@ from django.test import Client
 from django.utils import timezone
 
 from judgemap.web.accounts.models import Invitation, Researcher
-from judgemap.web.judge import actions as judging
+from judgemap.web.judge import joining
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.server.limits import WRONG_GUESSES
+from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Act, Study, StudyVersion
 
@@ -40,7 +41,7 @@ class Forger:
         self.own.answer("right")
         self.pair, self.theirs, self.abroad = (each.pair()["pair"] for each in (self.own, self.else_, self.foreign))
         self.theirs_gone = self.gone.pair()["pair"]
-        judging.withdraw(judging.withdrawal_code(self.gone.token))
+        joining.withdraw(withdrawal_code(self.gone.token))
         self.study = study
         self.client = Client(enforce_csrf_checks=True)
         self.client.cookies["csrftoken"] = CSRF
@@ -112,7 +113,8 @@ def links():
         "a judge's name for a link": lambda f: f.answer(f.own.name),
         "the study for a link": lambda f: f.answer(f.study.slug),
         "a preview for a link": lambda f: f.answer("preview000000000000000"),
-        "a preview of the study": lambda f: f.post(f"/try/{f.study.slug}/answer", pair=f.pair, outcome="left"),
+        "a preview of the study": lambda f: f.client.get(f"/try/{f.study.slug}/"),
+        "jumping to the end": lambda f: f.post(f"/j/{f.own.token}/jump", to="end"),
     }
 
 
@@ -149,7 +151,7 @@ def agreeing():
         "withdrawal by link": lambda f: f.post("/withdraw", code=f.else_.token),
         "withdrawal by name": lambda f: f.post("/withdraw", code=f.else_.name),
         "withdrawal by a guess": lambda f: f.post("/withdraw", code="AAAA-AAAA-AAAA-AAAA"),
-        "withdrawal by GET": lambda f: f.client.get(f"/withdraw?code={judging.withdrawal_code(f.else_.token)}"),
+        "withdrawal by GET": lambda f: f.client.get(f"/withdraw?code={withdrawal_code(f.else_.token)}"),
         "joining by a made-up link": lambda f: f.post("/s/" + 22 * "x" + "/"),
         "joining a study of personal links": lambda f: f.post(f"/s/{f.study.slug}/"),
     }

@@ -33,8 +33,7 @@ def every_address() -> list[str]:
 def filled(address: str, judge) -> str:
     """Fill an address with the study's name, and with numbers and names that fit."""
     values = {"slug:slug": "wards", "slug:name": judge.name, "slug:language": "fr", "slug:kind": "csv"}
-    named = re.sub(r"^try/<slug:token>", "try/wards", address)
-    named = re.sub(r"^j/<slug:token>", "j/" + 22 * "x", named)
+    named = re.sub(r"^j/<slug:token>", "j/" + 22 * "x", address)
     named = re.sub(r"<(\w+:\w+)>", lambda found: values.get(found[1], "1"), named)
     return "/" + re.sub(r"\(\?P<\w+>[^)]*\)|[\^$\\]|\(\?:.*\)", "1", named)
 

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import override
 
 import judgemap.web
-from judgemap.web.judge.screens import counter
+from judgemap.web.judge.pages import counter
 
 TEMPLATES = Path(judgemap.web.__file__).parent
 COUNTED = re.compile(r"{% blocktranslate [^%]*?count (\w+)=([^ %]+)[^%]*%}(.*?){% endblocktranslate %}", re.S)

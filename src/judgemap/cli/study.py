@@ -81,7 +81,7 @@ def invite(
     Example: judgemap study invite wards --judges 12
     """
     connect(data)
-    from judgemap.web.judge.actions import invite as make_links
+    from judgemap.web.judge.joining import invite as make_links
     from judgemap.web.people.groups import group_named
     from judgemap.web.server.public_address import check_address
     from judgemap.web.studies.editing import find_study

@@ -3,7 +3,6 @@
 from django.urls import include, path
 
 from judgemap.web.api.urls import interface
-from judgemap.web.judge.urls import preview_urls
 from judgemap.web.results.urls import fits_urls
 from judgemap.web.server.health import healthz
 
@@ -12,7 +11,6 @@ urlpatterns = [
     path("", include("judgemap.web.judge.urls")),
     path("", include("judgemap.web.people.urls")),
     path("", include("judgemap.web.studies.urls")),
-    path("", include(preview_urls, namespace="preview")),
     path("", include("judgemap.web.dashboard.urls")),
     path("", include(fits_urls)),
     path("", include("judgemap.web.results.urls")),

@@ -16,8 +16,8 @@ from judgemap.study.data.definition import StudyDefinition
 from judgemap.study.fit.record import json_value
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.judge import actions as judging
-from judgemap.web.judge import queries, scheduling
+from judgemap.web.judge import answering as judging
+from judgemap.web.judge import joining, pairs
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Pair
 from judgemap.web.results.files import keep_files, open_fit
@@ -35,7 +35,7 @@ SHARES = [0.4, 0.35, 0.1, 0.1, 0.05]
 
 def play(study, rng: np.random.Generator, pairs: int) -> str:
     """Let a new judge answer ``pairs`` pairs, change some answers, and leave one pair open; return the link's token."""
-    token = judging.invite(study, 1)[0].token
+    token = joining.invite(study, 1)[0].token
     judging.give_consent(token, "en", 0)
     for number in range(pairs):
         pair = judging.current_pair(token)
@@ -79,17 +79,17 @@ def shared(django_db_setup, django_db_blocker, areas, rows) -> Iterator[Shared]:
         recommended=20, maximum=40, languages=("en",),
     )  # fmt: skip
     rng = np.random.default_rng(5)
-    queries._version.cache_clear()  # keys start again after each test, so a cache may hold another study
-    scheduling._design.cache_clear()
+    judging._version.cache_clear()  # keys start again after each test, so a cache may hold another study
+    pairs._design.cache_clear()
 
     def make() -> Shared:
         people = {name: Researcher.objects.create_user(f"{name}@example.org") for name in NAMES}
         study = editing.open_study(making.create_study(definition, areas, people["owner"]))
         study.colleagues.add(people["teammate"])
-        for pairs in (40, 25, 20, 8, 3):
-            play(study, rng, pairs)
-        judging.withdraw(withdrawal_code(play(study, rng, 6)))
-        judging.invite(study, 1)
+        for count in (40, 25, 20, 8, 3):
+            play(study, rng, count)
+        joining.withdraw(withdrawal_code(play(study, rng, 6)))
+        joining.invite(study, 1)
         fit = fit_of(study)
         return Shared(study, fit, explain(fit).findings)
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from judgemap.study.data.comparisons import OUTCOMES, Outcome
 from judgemap.web.dashboard import counting
 from judgemap.web.dashboard.models import JudgeTally
-from judgemap.web.judge import actions as judging
+from judgemap.web.judge import answering as judging
+from judgemap.web.judge import joining
 from judgemap.web.judge.comparisons import SIDES, load_comparisons
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.judge.refusals import Refused
+from judgemap.web.judge.place import Refused
 from judgemap.web.server.tokens import withdrawal_code
 
 N_JUDGES = 3
@@ -32,7 +33,7 @@ def act(token: str, what: str) -> None:
     """Do one thing that a judge can do; what is refused changes nothing."""
     try:
         if what == "withdraw":
-            judging.withdraw(withdrawal_code(token))
+            joining.withdraw(withdrawal_code(token))
         elif what == "forget":
             shown = judging.current_pair(token)
             judging.mark_unknown(token, [shown.left.position] if shown else [], range(100))
@@ -100,7 +101,7 @@ def check(study) -> None:
 def test_tallies_equal_a_recount(study, monkeypatch, script, near):
     monkeypatch.setattr(counting, "NEAR", near)
     with transaction.atomic():
-        tokens = [each.token for each in judging.invite(study, N_JUDGES)]
+        tokens = [each.token for each in joining.invite(study, N_JUDGES)]
         for number, token in enumerate(tokens):
             judging.give_consent(token, "en", number)
         for judge, what in script:
@@ -162,7 +163,7 @@ def test_a_tally_goes_with_its_judge(study, judge):
     judge.answer("left")
     counting.keep_tallies(study)
     assert JudgeTally.objects.count() == 1
-    judging.withdraw(withdrawal_code(judge.token))
+    joining.withdraw(withdrawal_code(judge.token))
     assert JudgeTally.objects.count() == 0
     counting.keep_tallies(study)
     result = counting.count(study)
@@ -175,7 +176,7 @@ def test_nothing_is_kept_of_a_judge_who_withdraws_while_somebody_looks(study, ju
     keep = counting._keep
 
     def withdraw_first(tallies):
-        judging.withdraw(withdrawal_code(judge.token))
+        joining.withdraw(withdrawal_code(judge.token))
         keep(tallies)
 
     monkeypatch.setattr(counting, "_keep", withdraw_first)

@@ -15,7 +15,8 @@ from judgemap.study.assess.judges import judge_table
 from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
 from judgemap.web.dashboard.judges import judge_rows
-from judgemap.web.judge import actions as judging
+from judgemap.web.judge import answering as judging
+from judgemap.web.judge import joining
 from judgemap.web.judge.models import Judge, UnknownArea
 from judgemap.web.people.export import export_files
 from judgemap.web.results.files import open_fit
@@ -97,7 +98,7 @@ def test_one_judge_has_times_and_unknown_areas(played, clients):
 
 def test_repeats_are_counted_pair_by_pair(owned, edit):
     edit(recommended=200, maximum=200)
-    token = judging.invite(owned, 1)[0].token
+    token = joining.invite(owned, 1)[0].token
     judging.give_consent(token, "en", 0)
     choices: dict[frozenset, list[str]] = {}
     rng = np.random.default_rng(1)
@@ -208,7 +209,7 @@ def test_what_is_missing_is_said(owned, clients, visit):
 
 
 def test_a_judge_without_a_pair_is_not_found(owned, clients):
-    name = judging.invite(owned, 1)[0].name
+    name = joining.invite(owned, 1)[0].name
     assert clients["owner"].get(reverse("dashboard:judge", args=[owned.slug, name])).status_code == 404
 
 

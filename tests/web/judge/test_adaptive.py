@@ -5,7 +5,8 @@ import pytest
 
 from judgemap.core.design import adaptive
 from judgemap.core.design.adaptive import Known, gains, state_among
-from judgemap.web.judge import scheduling
+from judgemap.web.judge import pairs
+from judgemap.web.judge.answering import find_judge
 from judgemap.web.judge.models import Judge, Pair, PopulationMap
 from judgemap.web.studies import editing
 
@@ -13,17 +14,17 @@ from judgemap.web.studies import editing
 @pytest.fixture
 def asked(edit, study):
     edit(design="adaptive", recommended=100, maximum=100)
-    scheduling._STATES.clear()
+    pairs._STATES.clear()
     return editing.find_study(study.slug).version
 
 
 def state(version):
-    return scheduling._state(version)
+    return pairs._state(version)
 
 
 def afresh(version):
-    scheduling._STATES.clear()
-    return scheduling._state(version)
+    pairs._STATES.clear()
+    return pairs._state(version)
 
 
 def assert_same(one, other):
@@ -63,17 +64,18 @@ def test_a_changed_answer_and_a_withdrawal_are_taken_in(judge, visit, asked, cli
 
 def test_unknown_areas_are_not_asked(judge, asked):
     judge.client.post(f"/j/{judge.token}/areas", {"unknown": [str(i) for i in range(13)]})
-    for _ in range(6):
+    for _ in range(3):
         shown = judge.pair()
         assert {shown["left"], shown["right"]} <= {"Ward 4.2", "Ward 4.3", "Ward 4.4"}
         judge.answer("left")
+    assert judge.pair() == {"place": "elsewhere"}, "all pairs of three areas were asked"
 
 
 @pytest.fixture
 def population(asked, areas):
     """What a fit said: areas alike, and judges who differ area by area."""
     known = Known(np.zeros(len(areas)), 4 * np.eye(len(areas)), np.eye(len(areas)))
-    PopulationMap.objects.create(study=asked.study, fit_number=1, packed=scheduling.pack_population(known))
+    PopulationMap.objects.create(study=asked.study, fit_number=1, packed=pairs.pack_population(known))
     return known
 
 
@@ -82,17 +84,16 @@ def test_each_judge_is_asked_by_the_population_and_their_own_answers(judge, visi
     for outcome in ("left", "tie", "right", "skipped"):
         judge.answer(outcome)
     judge.answer("left", pair=judge.last()["pair"], follows="1")
-    winners, losers = scheduling._own_answers(Judge.objects.get(name=judge.name))
+    winners, losers = pairs._own_answers(Judge.objects.get(name=judge.name))
     shown = Pair.objects.filter(judge_id=judge.name, open=False).order_by("position")
     sides = [(pair.left.position, pair.right.position) for pair in shown]
     expected = [sides[0], sides[2][::-1], sides[3]]
     assert list(zip(winners.tolist(), losers.tolist(), strict=True)) == expected
-    assert [len(each) for each in scheduling._own_answers(Judge.objects.get(name=other.name))] == [0, 0]
+    assert [len(each) for each in pairs._own_answers(Judge.objects.get(name=other.name))] == [0, 0]
     mine = gains(state_among(population, winners, losers))
     theirs = gains(state_among(population, winners[:0], losers[:0]))
     assert mine[sides[0]] < theirs[sides[0]], "a pair that this judge has answered tells less"
-    drawn = {scheduling.draw_pair(np.random.default_rng(1), asked.pk, "adaptive", (), Judge(name=name))
-             for name in (judge.name, other.name)}  # fmt: skip
+    drawn = [pairs.next_pair(np.random.default_rng(1), find_judge(each.token)) for each in (judge, other)]
     assert all(0 < pair.probability < 1 for pair in drawn)
 
 

@@ -1,6 +1,11 @@
 """Agreeing: stored with the version of the text, and enforced by the server."""
 
+import html
+
+import pytest
+
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
+from judgemap.web.people.inviting import texts_to_send
 from judgemap.web.studies import editing
 
 
@@ -27,7 +32,7 @@ def test_consent_twice_is_once(judge):
 def test_an_answer_without_consent_is_refused(visit):
     visitor = visit(agreed=False)
     other = visit()
-    assert visitor.answer("left", pair=other.pair()["pair"]).status_code == 409
+    assert visitor.answer("left", pair=other.pair()["pair"]).json()["why"] == "no consent"
     assert not Answer.objects.exists()
 
 
@@ -78,3 +83,15 @@ def test_consent_to_a_closed_study_is_refused(visit, study):
 
 def test_wrong_method(judge):
     assert judge.get("consent").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"), [(3, "about 1 minute."), (60, "about 10 minutes."), (200, "about 34 minutes.")]
+)
+def test_how_long_it_takes_depends_on_the_pairs_and_is_the_same_everywhere(visit, edit, study, client, pairs, words):
+    edit(recommended=pairs, maximum=200, access="open")
+    study.refresh_from_db()
+    promise = f"We don't ask for your name or email. It takes {words}"
+    for page in (visit(agreed=False).get(), client.get(f"/s/{study.join_code}/")):
+        assert promise in " ".join(html.unescape(page.text).split())
+    assert promise in texts_to_send(study, "invitation")[0].text

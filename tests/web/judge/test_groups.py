@@ -3,7 +3,7 @@
 import pytest
 
 from judgemap.errors import StudyError
-from judgemap.web.judge.actions import invite, withdraw
+from judgemap.web.judge.joining import invite, withdraw
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.people.groups import groups_of, keep_group
 from judgemap.web.server.tokens import withdrawal_code

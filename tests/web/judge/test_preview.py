@@ -1,118 +1,128 @@
-"""The judge's side, played by a researcher: the same pages, and nothing stored."""
+"""The judge's side, played by a researcher: the same pages, and nothing that is ever counted."""
 
 import json
 
 import pytest
+from django.db import IntegrityError, transaction
 
-from judgemap.web.judge.models import Answer, Consent, Judge, Pair
-from judgemap.web.studies.models import Act
+from judgemap.web.dashboard.counting import count
+from judgemap.web.judge import joining
+from judgemap.web.judge.comparisons import History, load_comparisons
+from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.people.export import export_files
+from judgemap.web.people.groups import groups_of, keep_group
+from judgemap.web.people.inviting import studies_overview
+from judgemap.web.studies import keeping
+from judgemap.web.studies.models import Act, StudyVersion
 
 
-def play(client, page="", **fields):
-    url = f"/try/wards/{page}"
-    return client.post(url, fields, follow=True) if fields else client.get(url, follow=True)
+class Player:
+    """A researcher who tries a study."""
 
+    def __init__(self, client, slug: str = "wards") -> None:
+        self.client, self.slug = client, slug
+        self.home = client.get(f"/try/{slug}/")["Location"]
 
-def pair(client) -> dict:
-    return json.loads(client.get("/try/wards/", headers={"Accept": "application/json"}).content)
+    def play(self, page: str = "", **fields) -> str:
+        url = f"{self.home}{page}"
+        return (self.client.post(url, fields, follow=True) if fields else self.client.get(url, follow=True)).text
+
+    def pair(self) -> dict:
+        return json.loads(self.client.get(self.home, headers={"Accept": "application/json"}).content)
 
 
 @pytest.fixture
-def player(draft, clients):
-    return clients["owner"]
+def player(draft, clients) -> Player:
+    return Player(clients["owner"])
 
 
-def test_a_whole_study_is_played_and_nothing_is_stored(player, draft):
-    acts = Act.objects.count()
-    page = play(player).content.decode()
-    assert "Your answers here are not stored." in page
+def play_all(player: Player) -> None:
+    player.play("consent", agree="yes", begin="practice")
+    for _ in range(5):
+        player.play("answer", pair=player.pair()["pair"], outcome="tie")
+    player.play("go-on", go="on")
+    for outcome in ("left", "unknown-left", "right"):
+        player.play("answer", pair=player.pair()["pair"], outcome=outcome)
+
+
+def test_a_whole_study_is_played(player, draft):
+    page = player.play()
+    assert "Your answers here do not count." in page
     assert "Before you begin" in page
-    page = play(player, "consent", agree="yes", begin="practice").content.decode()
-    assert "Practice 1 of 2" in page
+    assert "Practice 1 of 2" in player.play("consent", agree="yes", begin="practice")
     for _ in range(2):
-        play(player, "answer", pair=pair(player)["pair"], outcome="left")
+        player.play("answer", pair=player.pair()["pair"], outcome="left")
     for number in range(1, 4):
-        assert f"{number} of about 3" in play(player).content.decode()
-        play(player, "answer", pair=pair(player)["pair"], outcome="tie")
-    assert "That is all we asked for" in play(player).content.decode()
-    play(player, "go-on", go="on")
+        assert f"{number} of about 3" in player.play()
+        player.play("answer", pair=player.pair()["pair"], outcome="tie")
+    assert "That is all we asked for" in player.play()
+    player.play("go-on", go="on")
     for _ in range(2):
-        play(player, "answer", pair=pair(player)["pair"], outcome="right")
-    assert "You are done" in play(player).content.decode()
-    assert not any(model.objects.exists() for model in (Judge, Pair, Answer, Consent))
-    assert Act.objects.count() == acts
+        player.play("answer", pair=player.pair()["pair"], outcome="right")
+    assert "You are done" in player.play()
     draft.refresh_from_db()
     assert draft.status == "draft"
 
 
-def test_links_on_the_pages_stay_in_the_preview(player):
-    play(player, "consent", agree="yes", begin="now")
-    page = play(player).content.decode()
-    assert 'action="/try/wards/answer"' in page
-    assert "/j/wards" not in page
+def test_no_count_ever_sees_it(owned, clients, django_assert_num_queries):
+    acts, group = Act.objects.count(), keep_group(owned, "Police", 1)
+    before = {name: text for name, text in export_files(owned) if name != "judges.csv"}
+    play_all(Player(clients["owner"]))
+    assert Answer.objects.count() == 8
+    assert Act.objects.count() == acts + 1
+    assert not owned.judges.exists()
+    assert len(History.read(owned)) == len(load_comparisons(owned)) == 0
+    assert {name: text for name, text in export_files(owned) if name != "judges.csv"} == before
+    assert dict(export_files(owned))["judges.csv"].count("\n") == 1
+    assert count(owned).judges == []
+    assert [(row.invited, row.begun, row.judged) for row in groups_of(owned)] == [(0, 0, 0)]
+    assert joining.invite(owned, 1, group=group)
+    assert [(row["judges"], row["judged"]) for row in studies_overview()] == [(1, 0)]
+    for page in ("/studies/wards/", "/studies/wards/judges", "/studies/wards/dashboard/"):
+        name = Judge.objects.get(preview_of=owned).name
+        assert name not in clients["owner"].get(page, follow=True).text
 
 
-def test_a_reload_shows_the_same_pair_and_an_old_answer_changes_nothing(player):
-    play(player, "consent", agree="yes", begin="now")
-    first = pair(player)
-    assert pair(player) == first
-    play(player, "answer", pair=first["pair"], outcome="left")
-    second = pair(player)
-    assert second["pair"] != first["pair"]
-    play(player, "answer", pair=first["pair"], outcome="left")
-    assert pair(player) == second
+def test_the_database_keeps_previews_out_of_studies(owned):
+    joining.preview(owned)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Judge.objects.update(study=owned)
 
 
-def test_the_script_gets_the_next_pair(player):
-    play(player, "consent", agree="yes", begin="now")
-    first = pair(player)
-    response = player.post(
-        "/try/wards/answer", {"pair": first["pair"], "outcome": "left"}, headers={"Accept": "application/json"}
-    )
-    assert json.loads(response.content)["counter"] == "2 of about 3"
-    last = json.loads(player.get("/try/wards/last", headers={"Accept": "application/json"}).content)
-    assert (last["pair"], last["follows"]) == (first["pair"], 1)
+def test_it_goes_on_where_it_stopped_and_begins_anew_when_asked(player):
+    player.play("consent", agree="yes", begin="now")
+    again = Player(player.client)
+    assert again.home == player.home
+    page = player.client.post(f"{player.home}jump", {"to": "begin"}, follow=True)
+    assert "Before you begin" in page.text
+    assert Judge.objects.count() == 1
+    assert player.client.get(player.home).status_code == 404
 
 
-def test_no_consent_no_pair(player):
-    play(player, "consent", agree="no", begin="now")
-    assert "Before you begin" in play(player).content.decode()
+def test_jumps_and_language(player):
+    assert "Quel quartier ?" in player.play("language", language="fr")
+    player.play("language", language="en")
+    assert "That is all we asked for" in player.play("jump", to="thanks")
+    assert "You are done" in player.play("jump", to="end")
+    assert "QR code" in player.play("link")
 
 
-def test_unknown_areas_are_left_out(player):
-    play(player, "consent", agree="yes", begin="now")
-    play(player, "areas", unknown=[str(i) for i in range(14)])
-    assert {pair(player)["left"], pair(player)["right"]} == {"Ward 4.3", "Ward 4.4"}
-    assert "checked" in play(player, "areas").content.decode()
-    play(player, "areas", unknown=[str(i) for i in range(15)])
-    assert "fewer than two areas" in play(player).content.decode()
+def test_a_judge_does_not_jump(judge):
+    assert judge.post("jump", to="end").status_code == 404
+    assert judge.pair()["counter"] == "1 of about 3"
 
 
-def test_language_and_jumps(player):
-    assert "Quel quartier ?" in play(player, "language", language="fr").content.decode()
-    assert "Which ward" in play(player, "language", language="xx").content.decode()
-    assert "That is all we asked for" in play(player, "jump", to="thanks").content.decode()
-    assert "You are done" in play(player, "jump", to="end").content.decode()
-    assert "Before you begin" in play(player, "jump", to="begin").content.decode()
-    assert "QR code" in play(player, "link").content.decode()
+@pytest.mark.parametrize("who", ["stranger", "anonymous"])
+def test_its_link_is_worth_nothing_to_others(player, clients, who):
+    assert clients[who].get(player.home).status_code == 404
 
 
-@pytest.mark.parametrize("cookie", ["", "x", "a:b:c", "eyJhIjoxfQ:1:x"])
-def test_a_forged_cookie_begins_anew(player, cookie):
-    player.cookies["try-wards"] = cookie
-    assert "Before you begin" in play(player).content.decode()
-
-
-def test_the_cookie_of_another_study_is_not_taken(player, draft, areas, definition, people):
-    from judgemap.web.studies.making import create_study
-
-    other = create_study(definition, areas, people["owner"])
-    play(player, "consent", agree="yes", begin="now")
-    player.cookies[f"try-{other.slug}"] = player.cookies["try-wards"].value
-    assert "Before you begin" in player.get(f"/try/{other.slug}/").content.decode()
+def test_it_goes_with_the_study(player, draft):
+    play_all(player)
+    keeping.study_goes.send(type(draft), study=draft)
+    assert not any(model.objects.exists() for model in (Judge, Pair, Answer))
 
 
 def test_whose_server_draws_the_background_is_said_before_anything_is_shown(player, draft):
-    draft.current.base_map = "https://tiles.example.org/{z}/{x}/{y}.png"
-    draft.current.save()
-    assert "comes from tiles.example.org" in " ".join(play(player).content.decode().split())
+    StudyVersion.objects.update(base_map="https://tiles.example.org/{z}/{x}/{y}.png")
+    assert "comes from tiles.example.org" in " ".join(player.play().split())

@@ -5,7 +5,7 @@ import pytest
 from judgemap.study.data.definition import MOST_REPEATS
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Pair
-from judgemap.web.judge.scheduling import SPACING
+from judgemap.web.judge.pairs import SPACING
 
 
 @pytest.fixture

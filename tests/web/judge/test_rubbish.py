@@ -5,7 +5,7 @@ from django.urls import get_resolver
 from hypothesis import given
 from hypothesis import strategies as st
 
-PAGES = ["", "consent", "answer", "last", "begin", "go-on", "language", "areas", "places", "link"]
+PAGES = ["", "consent", "answer", "last", "begin", "go-on", "language", "areas", "places", "link", "jump"]
 FIELDS = ["pair", "outcome", "follows", "seen_ms", "reason", "agree", "begin", "language", "unknown", "code", "x"]
 text = st.text(max_size=40) | st.sampled_from(["left", "right", "unknown-left", "yes", "fr", "-1", "9" * 30, "\0", "'"])
 form = st.dictionaries(st.sampled_from(FIELDS), text | st.lists(text, max_size=3), max_size=6)

@@ -68,6 +68,24 @@ def test_guessing_codes_is_slowed(client, db, monkeypatch):
     assert (statuses[0], statuses[-1]) == (404, 429)
 
 
+@pytest.mark.parametrize(("language", "words"), [("fr", "Se retirer"), ("ar", "الانسحاب")])
+def test_the_form_speaks_the_language_of_the_judge(judge, language, words):
+    judge.post("language", language=language)
+    address = f"/withdraw?language={language}"
+    assert f'href="{address}"' in judge.get().text
+    page = judge.client.get(address)
+    assert f'<html lang="{language}"' in page.text
+    assert words in page.text
+    sent = {"code": "AAAA", "language": page.context["language"]}
+    assert f'<html lang="{language}"' in judge.client.post("/withdraw", sent).text
+    sent["code"] = code_of(judge)
+    assert f'<html lang="{language}"' in judge.client.post("/withdraw", sent).text
+
+
+def test_the_form_speaks_the_browsers_language(client, db):
+    assert '<html lang="es"' in client.get("/withdraw", headers={"Accept-Language": "de, es"}).text
+
+
 def test_the_form(client, db):
     assert client.get("/withdraw").status_code == 200
     assert client.put("/withdraw").status_code == 405

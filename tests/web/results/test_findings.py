@@ -9,7 +9,8 @@ import pytest
 import judgemap as jm
 from judgemap.study.assess.explain import Explanation
 from judgemap.study.data.comparisons import Outcome
-from judgemap.web.judge import actions as judging
+from judgemap.web.judge import answering as judging
+from judgemap.web.judge import joining
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.models import FitRun
@@ -43,7 +44,7 @@ def run(study, edit, settings, rows):
         edit(recommended=30, maximum=40)
         study.refresh_from_db()
         rng = np.random.default_rng(1)
-        tokens = [invited.token for invited in judging.invite(study, 3)]
+        tokens = [invited.token for invited in joining.invite(study, 3)]
         for token in tokens:
             judging.give_consent(token, "en", 0)
         for _ in range(4):

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from judgemap.study.fit.record import Note, NoteKind
 from judgemap.study.fit.settings import FitSettings, View
-from judgemap.web.judge import scheduling
+from judgemap.web.judge import pairs as scheduling
 from judgemap.web.judge.models import PopulationMap
 from judgemap.web.results import actions, running
 from judgemap.web.results.forgetting import forget

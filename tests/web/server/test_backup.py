@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from judgemap.errors import StudyError
-from judgemap.web.judge import actions as judging
+from judgemap.web.judge import joining
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.server import backup
 from judgemap.web.server.encryption import Key, Lock, make_key
@@ -71,7 +71,7 @@ def test_a_backup_is_restored_whole_and_only_into_an_empty_database(made):
         backup.restore(made, copy)
     assert backup.fingerprints("default") == before
     assert seal.entry > 0
-    judging.invite(Study.objects.get(), 1)  # the next keys are free
+    joining.invite(Study.objects.get(), 1)  # the next keys are free
 
 
 def test_every_cut_is_noticed(made, tmp_path):

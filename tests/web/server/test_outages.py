@@ -15,7 +15,7 @@ import pytest
 from django.db import OperationalError, ProgrammingError, connection
 from django.test import Client
 
-from judgemap.web.judge import actions as judging
+from judgemap.web.judge import answering as judging
 from judgemap.web.judge.models import Answer
 from judgemap.web.server import health
 from judgemap.web.server.logs import JsonLines, Lines, OneLineForOutages, scrub

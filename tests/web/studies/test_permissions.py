@@ -1,11 +1,10 @@
-"""Owner, colleague, stranger and nobody, on every address of a study and of its preview."""
+"""Owner, colleague, stranger and nobody, on every address of a study."""
 
 from html.parser import HTMLParser
 
 import pytest
 from django.urls import get_resolver, reverse
 
-from judgemap.web.judge.models import Judge
 from judgemap.web.studies import sharing
 from judgemap.web.studies.models import Act, Study, StudyVersion
 
@@ -47,19 +46,7 @@ TABLE = [
     ("studies:share", "post", {"email": "nobody"}, OWN | {"owner": 400}),
     ("studies:log", "get", {}, READ),
     ("studies:definition", "get", {}, READ),
-    ("preview:home", "get", {}, READ),
-    ("preview:consent", "post", {"agree": "yes"}, MOVE),
-    ("preview:answer", "post", {"outcome": "left"}, MOVE),
-    ("preview:last", "get", {}, MOVE),
-    ("preview:end_practice", "post", {}, MOVE),
-    ("preview:go_on", "post", {}, MOVE),
-    ("preview:language", "post", {"language": "fr"}, MOVE),
-    ("preview:areas", "get", {}, READ),
-    ("preview:areas", "post", {}, MOVE),
-    ("preview:places", "get", {}, READ),
-    ("preview:places", "post", {}, MOVE),
-    ("preview:link", "get", {}, READ),
-    ("preview:jump", "post", {"to": "end"}, MOVE),
+    ("inviting:preview", "get", {}, MOVE),
 ]
 ELSEWHERE = {
     "studies:list",
@@ -69,11 +56,8 @@ ELSEWHERE = {
     "studies:cancel",
     "studies:undelete",
     "studies:markdown",
-    "preview:withdraw",
     "inviting:export",
     "studies:whole",
-    "preview:tiles",
-    "preview:picture",
 }
 """Without a study, or tested with its export, which needs its own transaction, or with a base map."""
 
@@ -106,11 +90,10 @@ def test_a_reader_sees_what_a_colleague_sees_and_changes_nothing(
     owned, clients, people, name, method, fields, statuses
 ):
     sharing.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
-    before = (Act.objects.count(), StudyVersion.objects.count(), Judge.objects.count())
+    before = (Act.objects.count(), StudyVersion.objects.count(), owned.judges.count())
     response = getattr(clients["stranger"], method)(address(name, owned), fields)
-    tried = method == "get" or name.startswith("preview:")
-    assert response.status_code == (statuses["teammate"] if tried else 403)
-    assert (Act.objects.count(), StudyVersion.objects.count(), Judge.objects.count()) == before
+    assert response.status_code == (statuses["teammate"] if method == "get" else 403)
+    assert (Act.objects.count(), StudyVersion.objects.count(), owned.judges.count()) == before
 
 
 class Controls(HTMLParser):
@@ -188,7 +171,7 @@ def test_the_wrong_method_is_refused(owned, clients, name):
 def test_the_table_has_every_address_of_a_study():
     resolver = get_resolver()
     known = set()
-    for space in ("studies", "inviting", "preview"):
+    for space in ("studies", "inviting"):
         _, inner = resolver.namespace_dict[space]
         known |= {f"{space}:{name}" for name in inner.reverse_dict if isinstance(name, str)}
     assert known == {row[0] for row in TABLE} | ELSEWHERE

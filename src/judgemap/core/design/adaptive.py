@@ -133,6 +133,15 @@ def next_pair(
     weights /= weights.max()
     if temperature != 1:
         np.power(weights, 1 / temperature, out=weights)
+    return draw_by_weight(rng, areas, weights)
+
+
+def draw_by_weight(rng: np.random.Generator, areas: IntArray, weights: FloatArray) -> NextPair:
+    """Draw a pair of areas with probability ∝ its weight in a symmetric table with a zero diagonal, sides at random.
+
+    >>> draw_by_weight(np.random.default_rng(1), np.array([3, 7]), np.array([[0.0, 2.0], [2.0, 0.0]])).probability
+    1.0
+    """
     of_rows = weights.sum(axis=1)
     left = _draw_place(rng, of_rows)
     right = _draw_place(rng, weights[left])

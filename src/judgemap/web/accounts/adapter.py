@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import ipaddress
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -36,9 +37,31 @@ def _let_others_go_first() -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-def place_hash(request: HttpRequest) -> str:
-    """Return a keyed hash of the client's address: enough to count by, without storing the address."""
-    return str(get_adapter().get_client_ip(request))
+NEAR = {4: 24, 6: 48}
+"""How many bits of an address its neighbours share."""
+
+
+def place_hashes(request: HttpRequest) -> tuple[str, str]:
+    """Return keyed hashes of where a client is, and of the network around: enough to count by, without the address."""
+    address = DefaultAccountAdapter.get_client_ip(get_adapter(), request)
+    return hashed_place(address), hashed_place(address, near=True)
+
+
+def hashed_place(address: str, *, near: bool = False) -> str:
+    """Hash where an address is. Somebody with one IPv6 address has 2⁶⁴ of them, so these count as one place.
+
+    >>> hashed_place("2001:db8::1") == hashed_place("2001:db8::9:9") != hashed_place("2001:db8:0:1::1")
+    True
+    """
+    try:
+        at = ipaddress.ip_address(address)
+    except ValueError:
+        place = address
+    else:
+        at = getattr(at, "ipv4_mapped", None) or at
+        bits = NEAR[at.version] if near else min(at.max_prefixlen, 64)
+        place = str(ipaddress.ip_network((at, bits), strict=False))
+    return hmac.new(settings.SECRET_KEY.encode(), place.encode(), hashlib.sha256).hexdigest()[:32]
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -50,8 +73,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return a keyed hash of the address: enough to count by, without storing the address."""
-        address = super().get_client_ip(request)
-        return hmac.new(settings.SECRET_KEY.encode(), address.encode(), hashlib.sha256).hexdigest()[:32]
+        return hashed_place(super().get_client_ip(request))
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:  # noqa: ANN401, ARG002
         """Count failed sign-ins only by email address: allauth adds the Host header, which anybody can vary."""

@@ -23,7 +23,7 @@ from judgemap.study.data.example import (
 )
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.judge.actions import invite
+from judgemap.web.judge.joining import invite
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
 from judgemap.web.results.actions import ask_for_fit
 from judgemap.web.results.models import FitRun

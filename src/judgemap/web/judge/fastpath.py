@@ -1,6 +1,7 @@
 """The fast path of an answer: statements compiled once, and writes that share a commit.
 
-The ORM takes ten times as long to build a statement as the database takes to run it.
+The ORM takes ten times as long to build a statement as the database takes to run it. An answer that is stored by plain
+ORM, in a transaction of its own, costs two and a half times the processor's time of one that is stored by this module.
 
 SQLite writes one transaction at a time, and a safe one waits a few milliseconds for the disk. So that many judges do
 not queue for the disk one by one, the writes that are waiting when the disk is free go into one transaction: each in

@@ -42,7 +42,12 @@ class Judge(models.Model):
     """Somebody who answers, known by a random name. Only hashes of the link and the withdrawal code are stored."""
 
     name = models.CharField(max_length=10, primary_key=True, default=make_name)
-    study = models.ForeignKey(Study, models.CASCADE, related_name="judges")
+    study: "models.ForeignKey[Study | None, Study]" = models.ForeignKey(  # type: ignore[misc]
+        Study, models.CASCADE, null=True, related_name="judges"
+    )
+    """None in the database for a preview, so that no count of a study's judges or answers can have it."""
+    preview_of = models.ForeignKey(Study, models.CASCADE, null=True, related_name="previews")
+    """The study that a researcher tries as this judge; None for a judge."""
     group = models.ForeignKey(JudgeGroup, models.SET_NULL, null=True, related_name="judges")
     token_hash = models.CharField(max_length=64, unique=True)
     withdrawal_hash = models.CharField(max_length=64, unique=True)
@@ -62,10 +67,25 @@ class Judge(models.Model):
     withdrawn_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = (models.CheckConstraint(condition=Q(judged__lte=F("maximum")), name="judge_up_to_maximum"),)
+        constraints = (
+            models.CheckConstraint(condition=Q(judged__lte=F("maximum")), name="judge_up_to_maximum"),
+            models.CheckConstraint(
+                condition=Q(study__isnull=False, preview_of__isnull=True)
+                | Q(study__isnull=True, preview_of__isnull=False),
+                name="judge_or_preview",
+            ),
+        )
+
+    consented = False
+    """Whether the judge agreed to the current consent text, as `answering.find_judge` found."""
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_preview(self) -> bool:
+        """Whether this is a researcher who tries the study."""
+        return self.preview_of_id is not None
 
 
 class PopulationMap(models.Model):
@@ -74,7 +94,7 @@ class PopulationMap(models.Model):
     study = models.OneToOneField(Study, models.CASCADE, related_name="population_map")
     fit_number = models.PositiveIntegerField()
     packed = models.BinaryField()
-    """The arrays of `core.design.adaptive.Known`; see `scheduling.pack_population`."""
+    """The arrays of `core.design.adaptive.Known`; see `pairs.pack_population`."""
 
     def __str__(self) -> str:
         return f"population of {self.study_id} by fit {self.fit_number}"

@@ -1,6 +1,5 @@
 """Judges' links and the export: researchers' pages about judges, and an overview of studies."""
 
-import math
 import re
 import tempfile
 from collections.abc import Sequence
@@ -18,12 +17,16 @@ from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.web.judge.actions import invite
+from judgemap.web.judge.answering import find_judge
+from judgemap.web.judge.joining import invite
+from judgemap.web.judge.joining import preview as make_preview
 from judgemap.web.judge.models import Judge, JudgeGroup
+from judgemap.web.judge.place import minutes_of
 from judgemap.web.people.export import export_study, table
 from judgemap.web.people.groups import LONGEST_NAME, groups_of, keep_group
 from judgemap.web.server.forms import StudyForm
@@ -34,8 +37,6 @@ from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Study
 
 MOST_LINKS = 2000
-SECONDS_A_PAIR = 10
-"""How long we tell judges a pair takes, including reading and looking at the map."""
 IN_TEXT = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{22}(?![\w-])")
 """Anything in a text that could be the token of a link."""
 
@@ -107,7 +108,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
             invited = invite(study, asked["judges"], researcher_of(request), asked.get("group"))
             links = _links(request, study, [each.token for each in invited])
             context = {"study": study, "links": links, "texts": texts_to_send(study, "invitation")}
-            return render(request, "judge/invited.html", context)
+            return render(request, "people/invited.html", context)
         except StudyError as error:
             form.add_study_error(error)
     return _invite_page(request, study, form, GroupForm())
@@ -146,10 +147,10 @@ def _invite_page(request: HttpRequest, study: Study, form: InviteForm, group_for
         "here": "judges",
     }
     if study.join_code:
-        context["open_links"] = [_open_link(request, "Anyone", study.join_code)] + [
+        context["open_links"] = [_open_link(request, gettext("Anyone"), study.join_code)] + [
             _open_link(request, each.group.name, each.group.join_code) for each in groups_of(study)
         ]
-    return render(request, "judge/invite.html", context, status=400 if form.errors or group_form.errors else 200)
+    return render(request, "people/invite.html", context, status=400 if form.errors or group_form.errors else 200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +207,10 @@ def texts_to_send(study: Study, kind: str) -> list[TextToSend]:
             context = {
                 "title": version.text("title", code),
                 "question": version.text("question", code),
-                "minutes": math.ceil(version.recommended * SECONDS_A_PAIR / 60),
+                "minutes": minutes_of(version),
                 "until": study.answers_until,
             }
-            text = render_to_string(f"judge/{kind}.txt", context).strip() + "\n"
+            text = render_to_string(f"people/{kind}.txt", context).strip() + "\n"
             texts.append(TextToSend(translation.get_language_info(code)["name_local"], code, text))
     return texts
 
@@ -230,7 +231,7 @@ def reminders(request: HttpRequest, study: Study) -> HttpResponse:
         "texts": texts_to_send(study, "reminder"),
         "here": "judges",
     }
-    return render(request, "judge/reminders.html", context, status=400 if form.errors else 200)
+    return render(request, "people/reminders.html", context, status=400 if form.errors else 200)
 
 
 @require_POST
@@ -252,6 +253,16 @@ def export(request: HttpRequest, study: Study) -> HttpResponseBase:
         path = export_study(study, Path(folder, f"{study.slug}.zip"))
         record(study, researcher_of(request), "exported", {})
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
+
+
+@require_safe
+@reading_page
+def preview(request: HttpRequest, study: Study) -> HttpResponse:
+    """Lead a researcher to the judge's side of a study, as a judge who is never counted; again to the same one."""
+    kept = f"preview of {study.pk}"
+    if find_judge(request.session.get(kept, "")) is None:
+        request.session[kept] = make_preview(study)
+    return redirect("judge:home", request.session[kept])
 
 
 def studies_overview() -> list[dict[str, object]]:

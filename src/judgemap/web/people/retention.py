@@ -17,9 +17,8 @@ from django.db.models import Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
-from judgemap.web.judge.actions import take_out
+from judgemap.web.judge.joining import take_out
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, PopulationMap, UnknownArea, answers_go
-from judgemap.web.judge.queries import judges
 from judgemap.web.server.backup import Seal
 from judgemap.web.server.database import erase_after_commit
 from judgemap.web.server.turns import delete_in_turns
@@ -100,6 +99,7 @@ def erase_hidden() -> None:
 
 def remove_judges(study: Study, **_: object) -> None:
     """Remove the judges of a study that is being deleted, with their pairs and answers, in short turns."""
+    Judge.objects.filter(preview_of=study).delete()
     for rows in (
         Answer.objects.filter(pair__judge__study=study),
         Pair.objects.filter(judge__study=study),
@@ -146,7 +146,7 @@ def note_withdrawal(judge: Judge, **_: object) -> None:
 def withdraw_again() -> int:
     """Withdraw the judges on the list of withdrawals who are in the database again, from a backup; return how many."""
     listed = set(noted_withdrawals()[1])
-    there = judges().filter(withdrawn_at=None)
+    there = Judge.objects.filter(withdrawn_at=None)
     names = [name for name, code in there.values_list("name", "withdrawal_hash") if code in listed]
     for name in names:
         take_out(there.get(name=name))

@@ -6,6 +6,7 @@ from judgemap.web.people import inviting
 
 app_name = "inviting"
 urlpatterns = [
+    path("try/<slug:slug>/", inviting.preview, name="preview"),
     path("studies/<slug:slug>/judges", inviting.judges, name="judges"),
     path("studies/<slug:slug>/judges/groups", inviting.groups, name="groups"),
     path("studies/<slug:slug>/judges/reminders", inviting.reminders, name="reminders"),

@@ -37,7 +37,7 @@ def forget_judge(judge: Judge, **_: object) -> None:
     if first is None:
         return
     too_early = Q(finished_at__lt=first.answered_at)
-    for run in FitRun.objects.filter(study_id=judge.study_id).exclude(too_early).defer("rows", "findings", "log"):
+    for run in FitRun.objects.filter(study=judge.study).exclude(too_early).defer("rows", "findings", "log"):
         if run.read_at is not None and _uses(run, judge.name):
             FitRun.objects.filter(pk=run.pk).update(withdrawn=F("withdrawn") + 1)
         forget(run, judge.name)

@@ -37,7 +37,7 @@ from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import LARGE, FitSettings, View
 from judgemap.web.judge.comparisons import History, area_ids, direction
 from judgemap.web.judge.models import Answer, PopulationMap
-from judgemap.web.judge.scheduling import pack_population
+from judgemap.web.judge.pairs import pack_population
 from judgemap.web.results.actions import answered
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn

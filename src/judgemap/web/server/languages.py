@@ -2,7 +2,7 @@
 
 A half-translated page helps nobody, and a screen reader would read English words as French. So a language is offered to
 researchers when it has a catalogue of its own in ``web/locale_researchers``, which ``make messages`` writes. Judges'
-pages have theirs in ``web/locale``, and choose their language by the study (`judgemap.web.judge.views`).
+pages have theirs in ``web/locale``, and choose their language by the study (`judgemap.web.judge.pages`).
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from django.http.response import HttpResponseBase
 from django.utils import translation
 from django.utils.translation.trans_real import parse_accept_lang_header
 
-OF_JUDGES = ("/j/", "/s/", "/try/", "/api/")
+OF_JUDGES = ("/j/", "/s/", "/withdraw", "/api/")
 """Pages that choose their own language, or have none."""
 
 

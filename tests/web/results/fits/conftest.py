@@ -5,7 +5,7 @@ import pytest
 from django.utils import timezone
 
 from judgemap.study.fit.settings import FitSettings
-from judgemap.web.judge import actions as judging
+from judgemap.web.judge import joining
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import actions, running
 from judgemap.web.server import jobs, worker
@@ -21,7 +21,7 @@ def answers():
     def give(study, judges=3, each=20, outcomes=None, areas=None):
         rng = np.random.default_rng(1)
         rows = list(study.areas.order_by("position"))[:areas]
-        names = [invited.name for invited in judging.invite(study, judges)]
+        names = [invited.name for invited in joining.invite(study, judges)]
         now = timezone.now()
         pairs, said = [], []
         for name in names:

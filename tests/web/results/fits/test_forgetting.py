@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from judgemap.study.fit.settings import FitSettings
-from judgemap.web.judge.actions import withdraw
 from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.joining import withdraw
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import running
 from judgemap.web.results.files import open_fit

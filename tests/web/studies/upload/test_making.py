@@ -16,7 +16,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
 from judgemap.study.data.definition import parse_definition
-from judgemap.web.judge.actions import invite
+from judgemap.web.judge.joining import invite
 from judgemap.web.judge.models import Answer
 from judgemap.web.people.groups import keep_group
 from judgemap.web.studies.areas import load_graph

@@ -55,7 +55,19 @@ class Migration(migrations.Migration):
                 (
                     "study",
                     models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="judges", to="studies.study"
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="judges",
+                        to="studies.study",
+                    ),
+                ),
+                (
+                    "preview_of",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="previews",
+                        to="studies.study",
                     ),
                 ),
                 (
@@ -198,6 +210,17 @@ class Migration(migrations.Migration):
             model_name="judge",
             constraint=models.CheckConstraint(
                 condition=models.Q(("judged__lte", models.F("maximum"))), name="judge_up_to_maximum"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="judge",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("preview_of__isnull", True), ("study__isnull", False)),
+                    models.Q(("preview_of__isnull", False), ("study__isnull", True)),
+                    _connector="OR",
+                ),
+                name="judge_or_preview",
             ),
         ),
         migrations.AddConstraint(

@@ -1,34 +1,39 @@
 """The judge's pages. A link is /j/<token>/; what it shows is decided by where the judge is."""
 
 import json
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from urllib.parse import urlsplit
 
 import segno
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib.humanize.templatetags.humanize import intcomma
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import translation
+from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.geo.drawing.outlines import stored_path, svg_path
-from judgemap.web.accounts.adapter import place_hash
-from judgemap.web.judge import actions
-from judgemap.web.judge.forms import read_answer, read_positions
-from judgemap.web.judge.ground import ground_json, picture_address
+from judgemap.web.accounts.adapter import place_hashes
+from judgemap.web.accounts.models import Researcher
+from judgemap.web.judge import answering, joining
+from judgemap.web.judge.answering import LONGEST_MS, GivenAnswer
+from judgemap.web.judge.ground import ground_json, picture_address, side_of
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
-from judgemap.web.judge.places import ALL, known_areas
-from judgemap.web.judge.refusals import Refused
-from judgemap.web.judge.screens import Place, counter, language_of, pair_json, place_of, progress, said_before, side_of
+from judgemap.web.judge.place import BEFORE_PAIRS, Place, Refused, language_of, minutes_of, place_of, wished_language
+from judgemap.web.judge.places import ALL, AROUND, MOST_REGIONS, NEARBY, REGION, gazetteer, known_areas
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.markdown import render_markdown
 from judgemap.web.server.tokens import withdrawal_code
+from judgemap.web.studies.access import studies_of
 from judgemap.web.studies.models import Area, Study
 
 JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]
+TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
 MOST_LISTED = 2_000
 """How many checkboxes one page shows."""
 TEMPLATES = {
@@ -45,9 +50,10 @@ def judge_page(view: JudgeView) -> Callable[[HttpRequest, str], HttpResponse]:
 
     @wraps(view)
     def page(request: HttpRequest, token: str) -> HttpResponse:
-        judge = actions.find_judge(token)
-        if judge is None:
-            return refusal(request, token, Refused("no link"))
+        judge = answering.find_judge(token)
+        if judge is None or (judge.is_preview and not _tries(request, judge.study)):
+            with translation.override(_wished(request)):
+                return refusal(request, token, Refused("no link"))
         with translation.override(language_of(judge, request.headers.get("Accept-Language", ""))):
             try:
                 return private(view(request, judge, token))
@@ -55,6 +61,19 @@ def judge_page(view: JudgeView) -> Callable[[HttpRequest, str], HttpResponse]:
                 return refusal(request, token, refused)
 
     return page
+
+
+def _tries(request: HttpRequest, study: Study) -> bool:
+    """Say whether a preview's link is opened by a researcher who sees the study, and note that it is one."""
+    request.preview = study  # type: ignore[attr-defined]
+    return isinstance(request.user, Researcher) and studies_of(request.user).filter(pk=study.pk).exists()
+
+
+def _wished(request: HttpRequest, offered: list[str] | None = None) -> str:
+    """Return the language that a browser asks for, of those that a study or the server offers."""
+    return wished_language(
+        request.headers.get("Accept-Language", ""), offered or [code for code, _ in settings.LANGUAGES]
+    )
 
 
 def private(response: HttpResponse) -> HttpResponse:
@@ -95,7 +114,8 @@ def common(judge: Judge, token: str) -> dict[str, object]:
         "title": version.text("title", language),
         "question": version.text("question", language),
         "code": withdrawal_code(token),
-        "consented": actions.has_consented(judge),
+        "consented": judge.consented,
+        "minutes": minutes_of(version),
     }
 
 
@@ -110,17 +130,26 @@ def all_languages() -> list[tuple[str, str]]:
 def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     """Show the page that the judge has reached."""
     place = place_of(judge)
-    if place == Place.PAIR:
-        pair = actions.current_pair(token)
-        if pair is not None:
-            return show_pair(request, token, pair)
+    pair = answering.current_pair(token) if place == Place.PAIR else None
+    if pair is not None:
+        return show_pair(request, token, pair)
     if wants_json(request):
         return HttpResponse('{"place":"elsewhere"}', "application/json")
-    if place == Place.PAIR:
-        return redirect(_where_no_pair_is_left(token), token)
     if place == Place.PLACES:
         return redirect("judge:places", token)
+    if place == Place.PAIR:
+        if _count_known(judge) < 2:
+            return redirect("judge:areas", token)
+        place = Place.END  # all pairs of the areas that the judge knows were shown
     return show_place(request, judge, token, place)
+
+
+def _count_known(judge: Judge) -> int:
+    """Count the areas that a judge can be asked about."""
+    known = known_areas(judge.study.pk, tuple(judge.places))
+    areas = Area.objects.filter(study=judge.study).values_list("position", flat=True)
+    unknown = UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True)
+    return len(set(areas if known is None else known.tolist()) - set(unknown))
 
 
 def show_place(request: HttpRequest, judge: Judge, token: str, place: Place) -> HttpResponse:
@@ -135,12 +164,6 @@ def show_place(request: HttpRequest, judge: Judge, token: str, place: Place) -> 
     return render(request, TEMPLATES[place], context)
 
 
-def _where_no_pair_is_left(token: str) -> str:
-    """Say where a judge without a pair goes: to the areas if they know too few, or home if they have just finished."""
-    judge = actions.find_judge(token)
-    return "judge:areas" if judge is not None and place_of(judge) == Place.PAIR else "judge:home"
-
-
 def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | None = None) -> HttpResponse:
     """Show a pair, to the page's script or as a page that works without scripts."""
     judge = pair.judge
@@ -153,11 +176,11 @@ def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | Non
         "counter": counter(judge, pair),
         "progress": progress(judge),
         "sides": [
-            side_of(side, area, picture_address(request, judge.study, token, area))
+            side_of(side, area, picture_address(judge.study, token, area))
             for side, area in (("left", pair.left), ("right", pair.right))
         ],
         "tiles": tiles_of(judge.study),
-        "ground": ground_json(request, judge.study, token),
+        "ground": ground_json(judge.study, token),
         "credit": judge.study.base_map.credit if judge.study.base_map else version.base_map_credit,
         "outline": svg_path(json.loads(judge.study.outline)["rings"]) if judge.study.outline else "",
         "data": pair_json(judge, pair, before),
@@ -189,13 +212,21 @@ def tiles_host(address: str) -> str:
     return urlsplit(address).netloc.replace("{s}", "*")
 
 
+def _refused(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
+    """Explain a refused answer in the judge's language."""
+    judge = answering.find_judge(token)
+    accepted = request.headers.get("Accept-Language", "")
+    with translation.override(language_of(judge, accepted) if judge else _wished(request)):
+        return refusal(request, token, refused)
+
+
 @require_POST
 def answer(request: HttpRequest, token: str) -> HttpResponse:
     """Store an answer, and give the script the next pair in the same response."""
     try:
-        pair = actions.answer(token, read_answer(request.POST))
+        pair = answering.answer(token, read_answer(request.POST))
     except Refused as refused:
-        return _refused_answer(request, token, refused)
+        return _refused(request, token, refused)
     if not wants_json(request):
         return private(redirect("judge:home", token))
     if pair is None:
@@ -204,22 +235,14 @@ def answer(request: HttpRequest, token: str) -> HttpResponse:
         return private(HttpResponse(pair_json(pair.judge, pair), "application/json"))
 
 
-def _refused_answer(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
-    @judge_page
-    def page(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
-        raise refused
-
-    return page(request, token)
-
-
 @require_safe
 @gzip_page
 @judge_page
 def last(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     """Show the last pair answered, so that its answer can be changed."""
-    if place_of(judge) not in (Place.PAIR, Place.PAUSE, Place.END):
+    if place_of(judge) in {*BEFORE_PAIRS, Place.PLACES}:
         return redirect("judge:home", token)
-    answered = actions.last_answered(judge)
+    answered = answering.last_answered(judge)
     if answered is None:
         return redirect("judge:home", token)
     pair, before = answered
@@ -234,7 +257,7 @@ def consent(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     if request.POST.get("agree") != "yes":
         raise Refused("no consent")
     practice = judge.study.version.practice if request.POST.get("begin") != "now" else 0
-    actions.give_consent(token, translation.get_language() or "en", practice)
+    answering.give_consent(token, translation.get_language() or "en", practice)
     return redirect("judge:home", token)
 
 
@@ -242,7 +265,7 @@ def consent(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 @judge_page
 def end_practice(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
     """Skip the rest of the practice."""
-    actions.end_practice(token)
+    answering.end_practice(token)
     return redirect("judge:home", token)
 
 
@@ -250,7 +273,7 @@ def end_practice(request: HttpRequest, judge: Judge, token: str) -> HttpResponse
 @judge_page
 def go_on(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
     """Carry on after the recommended number."""
-    actions.go_on(token)
+    answering.go_on(token)
     return redirect("judge:home", token)
 
 
@@ -258,7 +281,7 @@ def go_on(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # no
 @judge_page
 def language(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
     """Change the language."""
-    actions.choose_language(token, request.POST.get("language", ""))
+    answering.choose_language(token, request.POST.get("language", ""))
     return redirect("judge:home", token)
 
 
@@ -266,11 +289,11 @@ def language(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  #
 @judge_page
 def areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     """Show all areas on one map, and let the judge say which they do not know, or know after all."""
-    if place_of(judge) not in (Place.PAIR, Place.PAUSE, Place.END):
+    if place_of(judge) in {*BEFORE_PAIRS, Place.PLACES}:
         return redirect("judge:home", token)
     if request.method == "POST":
         listed = read_positions(request.POST.get("listed", "").split(","))
-        actions.mark_unknown(token, read_positions(request.POST.getlist("unknown")), listed)
+        answering.mark_unknown(token, read_positions(request.POST.getlist("unknown")), listed)
         return redirect("judge:home", token)
     unknown = set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
     return show_areas(request, judge, token, unknown)
@@ -280,7 +303,7 @@ def show_areas(request: HttpRequest, judge: Judge, token: str, unknown: Collecti
     """Show all areas by name, with unknown ones ticked; for a large map, only those in the judge's places."""
     areas = Area.objects.filter(study=judge.study)
     if judge.study.asks_places:
-        known = known_areas(judge.study_id, tuple(judge.places))
+        known = known_areas(judge.study.pk, tuple(judge.places))
         others = set() if known is None else {*known.tolist()} - {*unknown}
         areas = areas.filter(position__in=[*sorted(unknown), *sorted(others)][:MOST_LISTED])
     rows = areas.order_by("name", "position").values_list("position", "name", "rings")
@@ -309,30 +332,51 @@ def link(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     return render(request, "judge/link.html", context)
 
 
+@require_POST
+@judge_page
+def jump(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Bring a preview to its beginning, to the thanks, or to the end, without judging all the pairs in between."""
+    version = judge.study.version
+    counts = {"thanks": version.recommended, "end": version.maximum}
+    if not judge.is_preview:
+        raise Refused("no link")
+    if (to := request.POST.get("to")) == "begin":
+        joining.withdraw(withdrawal_code(token))
+        return redirect("inviting:preview", judge.study.slug)
+    if to in counts:
+        answering.give_consent(token, translation.get_language() or "en", practice=0)
+        answering.jump(token, counts[to])
+    return redirect("judge:home", token)
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: HttpRequest) -> HttpResponse:
-    """Remove what a judge gave us, by the withdrawal code."""
-    if request.method != "POST":
-        return private(render(request, "judge/withdraw.html"))
-    try:
-        actions.withdraw(request.POST.get("code", ""))
-    except Refused as error:
-        refused = error if WRONG_GUESSES.allows() else Refused("too many")
-        context = {"wrong": refused.sentence, "code": request.POST.get("code", "")[:40]}
-        return private(render(request, "judge/withdraw.html", context, status=refused.status))
-    return private(render(request, "judge/withdrawn.html"))
+    """Remove what a judge gave us, by the withdrawal code; in the language of the page that led here."""
+    asked = request.POST.get("language") or request.GET.get("language", "")
+    language = asked if asked in dict(settings.LANGUAGES) else _wished(request)
+    context: dict[str, object] = {"language": language, "code": request.POST.get("code", "")[:40]}
+    with translation.override(language):
+        if request.method != "POST":
+            return private(render(request, "judge/withdraw.html", context))
+        try:
+            joining.withdraw(request.POST.get("code", ""))
+        except Refused as error:
+            refused = error if WRONG_GUESSES.allows() else Refused("too many")
+            context["wrong"] = refused.sentence
+            return private(render(request, "judge/withdraw.html", context, status=refused.status))
+        return private(render(request, "judge/withdrawn.html"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, code: str) -> HttpResponse:
     """Let somebody join by a study's open link."""
     study, group = _joined_by(code)
-    if study is None:
-        return refusal(request, "", Refused("no link"))
-    with translation.override(_wished_language(request, study)):
+    with translation.override(_wished(request, study.version.offered if study else None)):
+        if study is None:
+            return refusal(request, "", Refused("no link"))
         if request.method == "POST":
             try:
-                return private(redirect("judge:home", actions.join(study, group, place_hash(request)).token))
+                return private(redirect("judge:home", joining.join(study, group, place_hashes(request)).token))
             except Refused as refused:
                 return refusal(request, "", refused)
         language = translation.get_language() or "en"
@@ -341,6 +385,7 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
             "title": study.version.text("title", language),
             "question": study.version.text("question", language),
             "open": study.status == Study.Status.OPEN,
+            "minutes": minutes_of(study.version),
         }
         return private(render(request, "judge/join.html", context))
 
@@ -354,10 +399,132 @@ def _joined_by(code: str) -> tuple[Study | None, JudgeGroup | None]:
     return (studies.get(pk=group.study_id), group) if group else (None, None)
 
 
-def _wished_language(request: HttpRequest, study: Study) -> str:
-    return language_of(Judge(study=study), request.headers.get("Accept-Language", ""))
-
-
 def short(request: HttpRequest, token: str) -> HttpResponseRedirect:  # noqa: ARG001
     """Redirect a link that lost its final slash."""
     return HttpResponseRedirect(reverse("judge:home", args=[token]))
+
+
+def counter(judge: Judge, pair: Pair) -> str:
+    """Say how far the judge is: «23 of about 50»."""
+    version = judge.study.version
+    if pair.practice:
+        number = version.practice - judge.practice_left + 1
+        return _("Practice %(number)d of %(total)d") % {"number": number, "total": version.practice}
+    number = judge.judged + 1
+    if number > version.recommended:
+        return _("%(number)s of at most %(total)s") % {"number": intcomma(number), "total": intcomma(version.maximum)}
+    return _("%(number)s of about %(total)s") % {"number": intcomma(number), "total": intcomma(version.recommended)}
+
+
+def pair_json(judge: Judge, pair: Pair, before: Answer | None = None) -> str:
+    """Write a pair for the page's script. Scenes are stored as JSON, and go in as they are."""
+    facts = {
+        "place": "pair",
+        "pair": pair.token,
+        "follows": before.revision if before else 0,
+        "practice": pair.practice,
+        "counter": _("Changing your last answer") if before else counter(judge, pair),
+        "progress": progress(judge),
+        "undo": bool(before is None and pair.position > 1),
+        "said": said_before(pair, before) if before else "",
+        "before": outcome_of(before) if before else "",
+        "left": pair.left.name,
+        "right": pair.right.name,
+    }
+    text = json.dumps(facts, ensure_ascii=False)
+    return f'{text[:-1]},"scenes":[{pair.left.scene or "null"},{pair.right.scene or "null"}]}}'
+
+
+def outcome_of(answer: Answer) -> str:
+    """Return an answer in the form's format."""
+    return f"unknown-{answer.unknown_side}" if answer.outcome == "unknown" else answer.outcome
+
+
+def said_before(pair: Pair, answer: Answer) -> str:
+    """Say what the judge answered, when they are about to change it."""
+    names = {"left": pair.left.name, "right": pair.right.name}
+    if answer.outcome in names:
+        return _("You chose %(name)s.") % {"name": names[answer.outcome]}
+    if answer.outcome == "unknown":
+        return _("You said that you do not know %(name)s.") % {"name": names[answer.unknown_side]}
+    others = {"tie": _("You said: about the same."), "skipped": _("You skipped this pair.")}
+    return others[answer.outcome]
+
+
+def progress(judge: Judge) -> int:
+    """Return how far the judge is, in per cent of the recommended number."""
+    return min(100, 100 * judge.judged // judge.study.version.recommended)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@judge_page
+def places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Let the judge of a large map say which places they know, before the first pair or at any later time."""
+    if not judge.study.asks_places or place_of(judge) in BEFORE_PAIRS:
+        return redirect("judge:home", token)
+    if request.method == "POST":
+        chosen = request.POST.getlist("place")[:MOST_LISTED]
+        if not chosen:
+            return redirect(f"{reverse('judge:places', args=[token])}?none=")
+        answering.choose_places(token, chosen)
+        return redirect("judge:home", token)
+    return show_places(request, judge, token)
+
+
+def show_places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Show the regions of a large map, with those the judge knows ticked, and what a search found."""
+    there = gazetteer(judge.study.pk)
+    words = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    regions, positions = there.find(words)
+    chosen = [each for each in judge.places if each != ALL]
+    ticked = {*chosen, *request.GET.getlist("place")[:MOST_LISTED]}
+    listed = list(there.regions) if len(there.regions) <= MOST_REGIONS else []
+    found = [f"{REGION}{each}" for each in regions if not listed] + [f"{AROUND}{each}" for each in positions]
+    shown = list(dict.fromkeys([*there.check(sorted(ticked - {ALL})), *found]))
+    context = common(judge, token) | {
+        "words": words,
+        "nothing": bool(words) and not (found or regions),
+        "nearby": NEARBY,
+        "picked": [(each, there.words(each), each.startswith(AROUND), each in ticked) for each in shown
+                   if each.startswith(AROUND) or not listed],
+        "regions": [(REGION + name, name, len(there.regions[name]), REGION + name in ticked) for name in listed],
+        "chosen": bool(judge.places),
+        "none": "none" in request.GET,
+        "everywhere": ALL in judge.places,
+    }  # fmt: skip
+    return render(request, "judge/places.html", context)
+
+
+def read_answer(sent: QueryDict) -> GivenAnswer:
+    """Read an answer: the pair's token and the outcome, the revision it follows, a reason, and the time in view.
+
+    >>> read_answer(QueryDict("pair=x&outcome=unknown-left&seen_ms=-3"))
+    GivenAnswer(pair='', outcome='unknown', unknown_side='left', follows=0, reason='', seen_ms=None)
+    """
+    token = sent.get("pair", "")
+    outcome, _, side = sent.get("outcome", "").partition("-")
+    return GivenAnswer(
+        pair=token if TOKEN.fullmatch(token) else "",
+        outcome=outcome,
+        unknown_side=side,
+        follows=_whole(sent.get("follows", ""), most=1000) or 0,
+        reason="".join(each for each in sent.get("reason", "") if each.isprintable()).strip()[:200],
+        seen_ms=_whole(sent.get("seen_ms", ""), most=LONGEST_MS),
+    )
+
+
+def read_positions(sent: Iterable[str]) -> set[int]:
+    """Read the positions of areas, ignoring whatever is not a position.
+
+    >>> read_positions(["1", "x", "-2", "99999999999999999999", "7"])
+    {1, 7}
+    """
+    numbers = (_whole(each, most=10**6) for each in sent)
+    return {each for each in numbers if each is not None}
+
+
+def _whole(text: str, most: int) -> int | None:
+    """Read a whole number from 0 to `most`; None for anything else."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 12):
+        return None
+    return number if (number := int(text)) <= most else None

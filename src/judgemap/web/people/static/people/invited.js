@@ -8,7 +8,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   const label = button.textContent;
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText(text().value.replaceAll("{link}", button.dataset.copy));
-    button.textContent = "Copied";
+    button.textContent = button.dataset.copied;
     setTimeout(() => { button.textContent = label; }, 2000);
   });
 }

@@ -1,0 +1,379 @@
+"""The next pair: from the study's design, from the answers so far, or a planted repeat.
+
+What a design needs depends on the study's version, which never changes, so each process caches it.
+
+The adaptive design's state depends only on the answers in the database. A process caches the last state and updates it
+with the answers that have come in since; after a restart, a changed answer or a withdrawal it starts again from all
+answers. Either way the state is the same.
+
+If judges differ in the study's last fit, the adaptive design asks each judge the pair that would tell us most about the
+population's map, based on what that fit stored about the population and on this judge's own answers so far. No fit is
+made while a judge waits.
+
+Whatever the design, an area that was shown comes up again only some pairs later and on the other side, where the map
+has enough areas; and a judge of a small map is asked no pair twice.
+
+A planted repeat is a pair that the judge answered before, shown again on purpose, with sides swapped. Repeats show how
+much a judge's own answers vary, as opposed to how far judges differ.
+"""
+
+import io
+import threading
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache, partial
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db.models import Count, F, Max, QuerySet
+
+from judgemap.core.design import adaptive
+from judgemap.core.design.adaptive import AdaptiveState, Known
+from judgemap.core.design.designs import PairDesign, uniform
+from judgemap.core.model.prior import (
+    Covariance,
+    FixedVariance,
+    Model,
+    communicability,
+)
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.fastpath import PreparedQuery
+from judgemap.web.judge.models import Answer, Judge, Pair, PopulationMap, UnknownArea
+from judgemap.web.judge.places import known_areas
+from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.designs import make_design
+from judgemap.web.studies.models import Area, StudyVersion
+
+VARIANCE = FixedVariance(9.0)
+FEW = 20
+"""Up to this many new answers are added one by one; for more, the state is recomputed."""
+REPEAT = "repeat"
+"""The design of a planted repeat, as its pair records it."""
+SPACING = 10
+"""A pair is not repeated until this many pairs later."""
+RECENT = 5
+"""The areas of up to this many last pairs do not come up again in the next one, on a map with enough others."""
+ROOM = 0.2
+"""The share of a design that must be left when these areas are left out."""
+ALL_PAIRS = 32
+"""Up to this many areas, a judge is asked each pair once, and then there is none left."""
+LOOKED_BACK = 20
+"""On a larger map, how many of the judge's last pairs say which side an area had."""
+MOST_SHOWN = (50, 3)
+"""A judge is shown at most this many pairs, plus this many times the maximum, however many have an unknown area."""
+
+
+class NextPair(NamedTuple):
+    """The pair to show: areas by position on their sides, how it was drawn, and how likely, on either side."""
+
+    left: int
+    right: int
+    position: int
+    design: str
+    probability: float
+
+
+class Shown(NamedTuple):
+    """A pair that a judge was shown."""
+
+    left: int
+    right: int
+    position: int
+    design: str
+
+
+def next_pair(rng: np.random.Generator, judge: Judge) -> NextPair | None:
+    """Draw the pair to show next, from the areas that the judge knows; None if no pair is left.
+
+    The time is the same for any number of areas, except for the first pair after the judge's unknown areas change, and
+    for the adaptive design.
+    """
+    version, practice = judge.study.version, judge.practice_left > 0
+    unknown = frozenset(row.at for row in _UNKNOWN(judge_name=judge.name))  # type: ignore[attr-defined]
+    within = None if version.design == "adaptive" else _design_within(version.pk, tuple(judge.places), unknown)
+    if within is None and version.design != "adaptive":
+        return None
+    few = within is not None and len(within.design.areas) <= ALL_PAIRS
+    shown = _shown(judge, everything=within is None or few or version.repeats > 0)
+    position = shown[0].position + 1 if shown else 1
+    if position > MOST_SHOWN[0] + MOST_SHOWN[1] * version.maximum:
+        return None
+    if not practice and (again := _draw_repeat(rng, judge, shown, unknown)) is not None:
+        return NextPair(*again[:2], position, REPEAT, again.probability)
+    if within is None:
+        drawn = _draw_from_table(rng, *_gains(version, unknown, judge), shown)
+    elif few:
+        areas = within.design.areas
+        table = within.design.weight(areas[:, None], areas)
+        np.fill_diagonal(table, 0.0)
+        drawn = _draw_from_table(rng, areas, table, shown)
+    else:
+        drawn = _draw_apart(rng, within, shown)
+    if drawn is None:
+        return None
+    left, right = _on_sides(drawn, shown)
+    return NextPair(left, right, position, version.design, min(1.0, drawn.probability))
+
+
+def _shown(judge: Judge, *, everything: bool) -> list[Shown]:
+    """Return the pairs that a judge was shown, in practice or after it, the last first; all, or some of the last."""
+    rows: list[Any] = _SHOWN[judge.practice_left > 0, everything](judge_name=judge.name)
+    return [Shown(row.left_at, row.right_at, row.position, row.design) for row in rows]
+
+
+def _shown_query(judge_name: str, practice: bool, everything: bool) -> QuerySet[Pair]:  # noqa: FBT001 - of _SHOWN
+    shown = Pair.objects.filter(judge_id=judge_name, practice=practice).order_by("-position")
+    rows = shown.annotate(left_at=F("left__position"), right_at=F("right__position")).only("position", "design")
+    return rows if everything else rows[:LOOKED_BACK]
+
+
+_SHOWN = {
+    (practice, everything): PreparedQuery(
+        Pair, partial(_shown_query, practice=practice, everything=everything), judge_name="judge"
+    )
+    for practice, everything in product((False, True), repeat=2)
+}
+_UNKNOWN = PreparedQuery(
+    UnknownArea,
+    lambda judge_name: UnknownArea.objects.filter(judge_id=judge_name).annotate(at=F("area__position")).only("judge"),
+    judge_name="judge",
+)
+
+
+def _recent(shown: Sequence[Shown], n_areas: int) -> Iterator[set[int]]:
+    """Yield the areas of the last pairs, which the next leaves out: of as many as a map has room for, then of fewer."""
+    for count in range(min(RECENT, (n_areas - 2) // 4), -1, -1):
+        yield {area for pair in shown[:count] for area in pair[:2]}
+
+
+def _draw_from_table(
+    rng: np.random.Generator, areas: IntArray, weights: FloatArray, shown: Sequence[Shown]
+) -> adaptive.NextPair | None:
+    """Draw a pair of ``areas`` by its weight, but none that was shown before, and apart from the last ones."""
+    place = {area: number for number, area in enumerate(areas.tolist())}
+    for each in shown:
+        if each.left in place and each.right in place:
+            pair = (place[each.left], place[each.right])
+            weights[pair] = weights[pair[::-1]] = 0.0
+    for recent in _recent(shown, len(areas)):
+        allowed = np.flatnonzero(~np.isin(areas, list(recent)))
+        left = weights[np.ix_(allowed, allowed)]
+        if len(allowed) > 1 and left.max() > 0:
+            return adaptive.draw_by_weight(rng, areas[allowed], left)
+    return None
+
+
+def _draw_apart(rng: np.random.Generator, within: "_Within", shown: Sequence[Shown]) -> adaptive.NextPair | None:
+    """Draw a pair from a design, apart from the last ones: pairs that are not are drawn again."""
+    for recent in _recent(shown, len(within.design.areas)):
+        near = np.intersect1d(np.array(sorted(recent), dtype=np.int64), within.design.areas)
+        share = within.share_without(near)
+        for _ in range(100 if share > ROOM else 0):
+            for left, right in within.design.draw(rng, 4).tolist():
+                if left not in recent and right not in recent:
+                    weight = float(within.design.weight(left, right))
+                    return adaptive.NextPair(left, right, weight / (within.total * share))
+    return None
+
+
+def _on_sides(drawn: adaptive.NextPair, shown: Sequence[Shown]) -> tuple[int, int]:
+    """Give each area the side that it did not have the last time, if the other does not want the same one more."""
+    last: dict[int, int] = {}
+    for each in shown:
+        last.setdefault(each.left, 1)
+        last.setdefault(each.right, -1)
+    swapped = last.get(drawn.left, 0) > last.get(drawn.right, 0)
+    return (drawn.right, drawn.left) if swapped else (drawn.left, drawn.right)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Within:
+    """A design among the areas that a judge knows, the sum of its weights, and how often each area comes up."""
+
+    design: PairDesign
+    total: float
+    exposure: FloatArray
+
+    def share_without(self, areas: IntArray) -> float:
+        """Return the probability of a pair with none of these areas."""
+        first, second = np.triu_indices(len(areas), 1)
+        both = self.design.weight(areas[first], areas[second]).sum() / self.total if len(first) else 0.0
+        return float(1 - self.exposure[areas].sum() + both)
+
+
+@lru_cache(maxsize=64)
+def _design(version_id: int) -> PairDesign:
+    version = StudyVersion.objects.get(pk=version_id)
+    if version.design == "uniform":  # a national map's edges take a second to read, and this design needs none
+        return uniform(Area.objects.filter(study_id=version.study_id).count())
+    return make_design(version.design, load_graph(version), bytes(version.packed_design or b""))
+
+
+@lru_cache(maxsize=512)
+def _design_within(version_id: int, places: tuple[str, ...], unknown: frozenset[int]) -> _Within | None:
+    """Restrict a design to the known areas; None if no pair of them has any weight."""
+    design = _design(version_id)
+    if places or unknown:
+        known = _known_of(version_id, places, unknown, design.n_areas)
+        if len(known) < 2:
+            return None
+        design = design.restricted(known)
+    try:
+        return _Within(design, design.total(), design.exposure())
+    except ValueError:
+        return None
+
+
+def _known_of(version_id: int, places: tuple[str, ...], unknown: frozenset[int], n_areas: int) -> IntArray:
+    """Return the positions of the areas in a judge's places, except those that the judge does not know."""
+    study_id = StudyVersion.objects.values_list("study_id", flat=True).get(pk=version_id)
+    within = known_areas(study_id, places) if places else None
+    everywhere = np.arange(n_areas) if within is None else within
+    return np.setdiff1d(everywhere, np.fromiter(unknown, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """A state, and the answers it includes: how many, the key of the last, and when the latest was given."""
+
+    count: int
+    last: int
+    at: datetime | None
+    state: AdaptiveState
+
+
+_LOCK = threading.Lock()
+_STATES: dict[int, _Known] = {}
+
+
+def _gains(version: StudyVersion, unknown: frozenset[int], judge: Judge) -> tuple[IntArray, FloatArray]:
+    """Return the areas that the judge knows, and how much each pair of them would tell, given all answers so far."""
+    population = _population(version.study_id)
+    if population is not None:
+        gain = adaptive.gains(adaptive.state_among(population, *_own_answers(judge)))
+    else:
+        with _LOCK:
+            state = _state(version)
+        gain = adaptive.gains(state)
+    known = _without(unknown, len(gain))
+    return known, gain[np.ix_(known, known)]
+
+
+def _without(unknown: frozenset[int], n_areas: int) -> IntArray:
+    """Return the positions of the areas that a judge knows."""
+    return np.setdiff1d(np.arange(n_areas), np.fromiter(unknown, dtype=np.int64))
+
+
+def pack_population(known: Known) -> bytes:
+    """Pack what a fit says about the population of judges, for `PopulationMap`."""
+    packed = io.BytesIO()
+    np.savez(packed, **{name: each.astype(np.float32) for name, each in known._asdict().items()})
+    return packed.getvalue()
+
+
+def _population(study_id: int) -> Known | None:
+    number = PopulationMap.objects.filter(study=study_id).values_list("fit_number", flat=True).first()
+    return None if number is None else _unpacked(study_id, number)
+
+
+@lru_cache(maxsize=16)
+def _unpacked(study_id: int, fit_number: int) -> Known | None:
+    kept = PopulationMap.objects.filter(study=study_id, fit_number=fit_number).first()
+    if kept is None:  # removed or replaced just now
+        return None
+    with np.load(io.BytesIO(bytes(kept.packed))) as arrays:
+        return Known(**{name: arrays[name].astype(np.float64) for name in Known._fields})
+
+
+def _own_answers(judge: Judge) -> tuple[IntArray, IntArray]:
+    """Return the winners and losers of the pairs that a judge has decided, by the last answer to each."""
+    given = Answer.objects.filter(pair__judge=judge, pair__practice=False).order_by("pk")
+    last = {
+        pair: (outcome, left, right)
+        for pair, outcome, left, right in given.values_list(
+            "pair_id", "outcome", "pair__left__position", "pair__right__position"
+        )
+    }
+    chosen = [
+        (left, right) if outcome == "left" else (right, left)
+        for outcome, left, right in last.values()
+        if outcome in ("left", "right")
+    ]
+    winners, losers = np.array(chosen, dtype=np.int64).reshape(-1, 2).T
+    return winners, losers
+
+
+def _state(version: StudyVersion) -> AdaptiveState:
+    answers = Answer.objects.filter(pair__judge__study_id=version.study_id, pair__practice=False)
+    newest = answers.aggregate(count=Count("pk"), last=Max("pk"), at=Max("answered_at"))
+    count, last, at = newest["count"], newest["last"] or 0, newest["at"]
+    known = _STATES.get(version.pk)
+    if known is None or (known.count, known.last, known.at) != (count, last, at):
+        state = known and _brought_forward(known, answers, count)
+        known = _Known(count, last, at, state or _from_all(version))
+        _STATES[version.pk] = known
+    return known.state
+
+
+def _brought_forward(known: _Known, answers: QuerySet[Answer], count: int) -> AdaptiveState | None:
+    """Add the answers that have come in since; None if there are many, or if an earlier one was changed or removed."""
+    new = list(answers.filter(pk__gt=known.last).order_by("pk").values_list(
+        "outcome", "revision", "pair__left__position", "pair__right__position"
+    ))  # fmt: skip
+    if not new or known.count + len(new) != count or len(new) > FEW or any(revision > 1 for _, revision, *_ in new):
+        return None
+    state = known.state
+    for outcome, _, left, right in new:
+        if outcome == "left":
+            state = adaptive.update(state, left, right)
+        elif outcome == "right":
+            state = adaptive.update(state, right, left)
+    return state
+
+
+def _from_all(version: StudyVersion) -> AdaptiveState:
+    data, prior = load_comparisons(version.study), _prior(version.pk)
+    return adaptive.init(Model(data.counts_of(data.decided), prior, VARIANCE))
+
+
+@lru_cache(maxsize=16)
+def _prior(version_id: int) -> Covariance:
+    return communicability(load_graph(StudyVersion.objects.get(pk=version_id)))
+
+
+def _draw_repeat(
+    rng: np.random.Generator, judge: Judge, shown: Sequence[Shown], unknown: Collection[int]
+) -> adaptive.NextPair | None:
+    """Draw a pair to show again, sides swapped, if a repeat is due; None if not, or if no pair is old enough.
+
+    Chance decides whether a repeat is due, so that nobody can foresee it; but the more repeats are missing from the
+    study's share, the likelier one becomes. A pair is repeated once at most, if it was decided or tied and the judge
+    still knows both areas.
+    """
+    share, last_position = judge.study.version.repeats, shown[0].position if shown else 0
+    missing = share * (last_position + 1) - sum(each.design == REPEAT for each in shown)
+    if not share or rng.random() >= min(missing, 0.5):
+        return None
+    times = Counter(frozenset(each[:2]) for each in shown)
+    near = {area for each in shown[:RECENT] for area in each[:2]}.union(unknown)
+    passed_over = set(
+        Pair.objects.filter(judge=judge, practice=False, answers__outcome__in=("skipped", "unknown")).values_list(
+            "position", flat=True
+        )
+    )
+    old_enough = [
+        each
+        for each in shown
+        if last_position - each.position >= SPACING
+        and each.position not in passed_over
+        and times[frozenset(each[:2])] == 1
+        and near.isdisjoint(each[:2])
+    ]
+    if not old_enough:
+        return None
+    chosen = old_enough[rng.integers(len(old_enough))]
+    return adaptive.NextPair(chosen.right, chosen.left, 1 / len(old_enough))
