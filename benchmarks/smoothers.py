@@ -26,7 +26,7 @@ from judgemap.core.samplers.large.smoothers import Independent, Smoother
 from judgemap.core.threads import Workers, one_thread
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import evenly
-from judgemap.study.fit.priors import Prior
+from judgemap.study.fit.priors import smoother_of
 from judgemap.study.fit.settings import FitSettings
 from ties import dar_es_salaam
 
@@ -98,7 +98,7 @@ def real() -> dict[str, object]:
 
 def smoother(areas: jm.Areas, model: str) -> Smoother:
     """Build a prior without a matrix."""
-    return Independent(len(areas)) if model == "independent" else Prior(model).smoother(areas)
+    return Independent(len(areas)) if model == "independent" else smoother_of(areas, model)
 
 
 def draw_answers(

@@ -14,8 +14,6 @@ from judgemap.display import draw_with
 
 if TYPE_CHECKING:
     from judgemap.core.design.schedule import ListOptions as ListOptions
-    from judgemap.core.model.prior import FixedVariance as FixedVariance
-    from judgemap.core.model.prior import InverseGamma as InverseGamma
     from judgemap.errors import StudyError as StudyError
     from judgemap.geo.maps import Areas as Areas
     from judgemap.geo.maps import read_areas as read_areas
@@ -41,14 +39,13 @@ if TYPE_CHECKING:
     from judgemap.study.data.example import example_study as example_study
     from judgemap.study.data.example import simulate_study as simulate_study
     from judgemap.study.fit.clusters import ClusterFit as ClusterFit
-    from judgemap.study.fit.clusters import fit_clusters as fit_clusters
+    from judgemap.study.fit.fitting import fit_clusters as fit_clusters
     from judgemap.study.fit.fitting import fit_spatial as fit_spatial
     from judgemap.study.fit.fitting import fit_standard as fit_standard
     from judgemap.study.fit.judges import PanelFit as PanelFit
     from judgemap.study.fit.priors import prior_covariance as prior_covariance
     from judgemap.study.fit.result import Fit as Fit
     from judgemap.study.fit.result import load_fit as load_fit
-    from judgemap.study.fit.settings import ClusterSettings as ClusterSettings
     from judgemap.study.plan.planning import JudgePlan as JudgePlan
     from judgemap.study.plan.planning import StudyPlan as StudyPlan
     from judgemap.study.plan.planning import plan as plan
@@ -59,12 +56,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "Areas": "geo.maps",
     "ClusterFit": "study.fit.clusters",
-    "ClusterSettings": "study.fit.settings",
     "Comparisons": "study.data.comparisons",
     "Fit": "study.fit.result",
     "FitComparison": "study.assess.comparing",
-    "FixedVariance": "core.model.prior",
-    "InverseGamma": "core.model.prior",
     "JudgePlan": "study.plan.planning",
     "ListOptions": "core.design.schedule",
     "ModelComparison": "study.assess.comparing",
@@ -80,7 +74,7 @@ _HOMES = {
     "compare_many": "study.assess.comparing",
     "compare_models": "study.assess.comparing",
     "example_study": "study.data.example",
-    "fit_clusters": "study.fit.clusters",
+    "fit_clusters": "study.fit.fitting",
     "fit_spatial": "study.fit.fitting",
     "fit_standard": "study.fit.fitting",
     "judge_table": "study.assess.judges",

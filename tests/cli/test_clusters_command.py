@@ -19,7 +19,8 @@ def test_clusters_are_written_and_told(judgemap, edges, comparisons, tmp_path):
 def test_a_chosen_number_and_json(judgemap, edges, comparisons, tmp_path):
     words = ["fit", comparisons, *edges, "--model", "clusters", *SHORT, "--clusters", "2", "--json"]
     result = judgemap(*words, "-o", tmp_path / "results")
-    assert json.loads(result.out)["partition"] == {"n_clusters": 2, "loss": "vi"}
+    settings = json.loads(result.out)["settings"]
+    assert (settings["clusters"], settings["loss"]) == (2, "vi")
     assert jm.load_fit(tmp_path / "results").best.n_clusters == 2
 
 

@@ -229,7 +229,7 @@ def test_methods_state_what_was_done(bare_study, sampler):
 
 
 def test_methods_of_other_priors(bare_study, fit, study):
-    standard = jm.fit_standard(bare_study.data, bare_study.areas, variance=jm.FixedVariance(4.0), **SHORT)
+    standard = jm.fit_standard(bare_study.data, bare_study.areas, alpha=2.0, **SHORT)
     [said] = methods.methods(standard)
     assert "λ ~ N(0, α²I)" in said
     assert "α was fixed at 2." in said

@@ -19,8 +19,7 @@ FIGURES = {
 
 @pytest.fixture(scope="module")
 def fixed_fit(bare_study):
-    variance = jm.FixedVariance(9.0)
-    return jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, variance=variance, chains=2, draws=200)
+    return jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, alpha=3.0, chains=2, draws=200)
 
 
 @pytest.mark.parametrize("draw", FIGURES.values(), ids=FIGURES)

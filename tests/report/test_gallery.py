@@ -83,9 +83,7 @@ def test_every_figure_is_drawn_once(fit, monkeypatch):
 
 def test_what_cannot_be_drawn_is_left_out(bare_study, bare_fit):
     assert "times" not in Gallery(bare_fit).names
-    fixed = jm.fit_spatial(
-        bare_study.data, bare_study.areas, seed=1, variance=jm.FixedVariance(9.0), chains=2, draws=50
-    )
+    fixed = jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, alpha=3.0, chains=2, draws=50)
     assert {"alpha", "clusters", "models"}.isdisjoint(Gallery(fixed).names)
 
 

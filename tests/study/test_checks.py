@@ -112,6 +112,6 @@ def test_a_prior_that_pulls_too_hard_is_caught(study):
     rng = np.random.default_rng(4)
     pairs = draw_pairs(rng, 77, 1848)
     won = answer(rng, pairs, -study.true_risk)
-    found = checked(answered(study.areas, pairs, won), study.areas, variance=jm.FixedVariance(0.01))
+    found = checked(answered(study.areas, pairs, won), study.areas, alpha=0.1)
     assert "areas" in found.misfits
     assert found.n_outside > 20

@@ -13,7 +13,7 @@ from judgemap.cli.fit import fit as fit_command
 from judgemap.cli.main import app
 from judgemap.errors import StudyError
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.settings import ClusterSettings, FitSettings
+from judgemap.study.fit.settings import DEFAULTS, SETTINGS, FitSettings
 
 QUICK = {"chains": 2, "warmup": 20, "draws": 40, "thin": 1, "seed": 3}
 
@@ -34,8 +34,36 @@ def test_it_has_every_option_of_the_command():
             assert options[each.name].default == each.default, each.name
 
 
-def test_cluster_settings_have_the_same_defaults():
-    assert FitSettings(model="clusters", seed=1).of_clusters == ClusterSettings()
+@pytest.mark.parametrize("fit", [jm.fit_spatial, jm.fit_standard, jm.fit_clusters])
+def test_python_has_the_same_options_with_the_same_defaults(fit):
+    options = signature(fit).parameters
+    model = fit.__name__.removeprefix("fit_")
+    assert set(options) - {"data", "areas", "covariance", "cores", "memory", "watch"} == {
+        name for name, each in SETTINGS.items() if model in each.models and name != "model"
+    }
+    assert all(options[name].default == value for name, value in DEFAULTS.items() if name in options)
+    assert all(f"{name}" in (fit.__doc__ or "") for name in options)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"drawz": 3}, "there is no option 'drawz' \\(did you mean 'draws'.*the options are seed, prior, length, cov"),
+        ({"variance": 4.0}, "there is no option 'variance'.*alpha, chi, omega"),
+        ({"draws": "50"}, "draws must be a whole number, received '50'"),
+        ({"covariance": "car"}, "covariance must be one that jm.prior_covariance returns, received 'car'; .*prior="),
+        ({"alpha": -1.0}, "a fixed α must be a positive number, received -1.0"),
+    ],
+)
+def test_python_says_what_is_wrong_in_a_sentence(example, given, said):
+    areas, data = example
+    with pytest.raises(StudyError, match=said):
+        jm.fit_spatial(data, areas, seed=1, **given)
+
+
+def test_swapped_arguments_are_said_to_be(example):
+    with pytest.raises(StudyError, match=r"the comparisons first and then the areas, .*received Areas and Comparisons"):
+        jm.fit_spatial(*example, seed=1)
 
 
 def test_a_seed_is_drawn_where_none_is_given():
@@ -96,7 +124,7 @@ def test_json_and_back():
         ({"affinity": "windows"}, "there is no affinity 'windows' \\(did you mean 'window'"),
         ({"loss": "rand"}, "there is no loss 'rand'; choose one of vi, binder"),
         ({"length": 0}, "the length scale must be a positive number, received 0"),
-        ({"alpha": -0.0}, "a fixed α² must be a positive number"),
+        ({"alpha": -0.0}, "a fixed α must be a positive number"),
         ({"chi": -1.0}, "the shape χ of the prior of α² must be a positive number, received -1.0"),
         ({"beta": 0.0}, "beta of the cluster prior must be a positive number, received 0.0"),
         ({"mu0": float("inf")}, "mu0 must be a finite number, received inf"),

@@ -92,7 +92,7 @@ def test_the_mean_of_the_judges_maps_is_the_panels(fit):
 def test_a_folder_says_whose_view_it_is_and_reads_back(fit, tmp_path):
     folder = fit.save(fit.save(tmp_path / "results"))
     told = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
-    assert (told["view"], told["panel"]["judges"], told["data"]["ties"]) == (
+    assert (told["view"], told["settings"]["judges"], told["data"]["ties"]) == (
         "population",
         "differ",
         fit.record.data.ties,
@@ -135,8 +135,7 @@ def test_without_ties_nothing_changes(answers, row):
     plain = jm.fit_spatial(decided, row, seed=1, **SHORT)
     left_out = jm.fit_spatial(answers, row, seed=1, ties="leave-out", **SHORT)
     assert type(plain) is type(left_out) is jm.Fit
-    assert plain.record.panel is None
-    assert left_out.record.panel.ties == "leave-out"
+    assert left_out.settings.ties == "leave-out"
     np.testing.assert_array_equal(plain.risk, left_out.risk)
 
 

@@ -102,10 +102,10 @@ def test_an_order_that_is_none_is_refused(fit, chicago):
 def test_the_prior_of_quick_fits_is_the_fits(chicago):
     areas, data = chicago.areas, chicago.data
     short = {"seed": 1, "chains": 2, "draws": 50}
-    spatial = belief_of(jm.fit_spatial(data, areas, variance=jm.InverseGamma(2, 3), **short))
+    spatial = belief_of(jm.fit_spatial(data, areas, chi=2.0, omega=3.0, **short))
     assert (spatial.covariance.name, spatial.variance) == ("communicability", InverseGamma(2, 3))
     kernel = jm.prior_covariance(areas, "exponential", length=4.0)
-    other = belief_of(jm.fit_spatial(data, areas, covariance=kernel, variance=jm.FixedVariance(4.0), **short))
+    other = belief_of(jm.fit_spatial(data, areas, covariance=kernel, alpha=2.0, **short))
     np.testing.assert_allclose(other.covariance.matrix, kernel.matrix)
     assert other.variance == FixedVariance(4.0)
     clusters = belief_of(jm.fit_clusters(data, areas, warmup=20, thin=1, **short))

@@ -173,7 +173,7 @@ def test_what_cannot_be_made_again_is_refused(areas, data, tmp_path):
         replication(interrupted, data, None, tmp_path / "a.zip")
     by_hand = replace(fit, record=replace(fit.record, correlation=Correlation("my own")))
     with pytest.raises(StudyError, match="'my own', was built in Python"):
-        settings_of(by_hand, areas)
+        settings_of(by_hand)
     with pytest.raises(StudyError, match="these areas are not the ones"):
         replication(fit, data, None, tmp_path / "a.zip", areas=replace(areas, ids=tuple(reversed(areas.ids))))
     assert list(tmp_path.iterdir()) == []

@@ -11,19 +11,19 @@ from judgemap.study.assess.comparing import VARIANCE_NUMBERS, read_variation
 def refit():
     areas, data = jm.example_study(seed=3)
     few = data.only(["4", "5"])
-    return lambda prior: jm.fit_spatial(few, areas, seed=1, variance=prior, chains=4, draws=250)
+    return lambda **changed: jm.fit_spatial(few, areas, seed=1, chains=4, draws=250, **changed)
 
 
 def test_a_wider_prior_lets_the_variance_grow(refit):
-    base = refit(jm.InverseGamma())
+    base = refit()
     asked = []
 
-    def counting(prior):
-        asked.append((prior.shape, prior.scale))
-        return refit(prior)
+    def counting(**changed):
+        asked.append(changed)
+        return refit(**changed)
 
     table = jm.variance_sensitivity(base, counting, [("both", [0.1]), ("chi", [20.0]), ("omega", [200.0])])
-    assert asked == [(20.0, 0.1), (0.1, 200.0)], "the base is not fitted again"
+    assert asked == [{"chi": 20.0}, {"omega": 200.0}], "the base is not fitted again"
     assert table["parameter"].tolist() == ["(as fitted)", "both", "chi", "omega"]
     as_fitted, same, narrow, wide = table["alpha2"]
     assert as_fitted == same == pytest.approx(float(np.median(base.alpha**2)))
@@ -36,20 +36,20 @@ def test_a_wider_prior_lets_the_variance_grow(refit):
 
 def test_ctrl_c_in_a_refit_ends_the_table(refit):
     """A run that was cut short must not stand beside whole ones."""
-    base = refit(jm.InverseGamma())
+    base = refit()
     short = replace(base, record=replace(base.record, complete=False))
     with pytest.raises(KeyboardInterrupt):
-        jm.variance_sensitivity(base, lambda prior: short, [("chi", [20.0])])
+        jm.variance_sensitivity(base, lambda **changed: short, [("chi", [20.0])])
 
 
 def test_what_cannot_be_varied_is_told(refit):
-    base = refit(jm.InverseGamma())
+    base = refit()
     with pytest.raises(jm.StudyError, match="did you mean 'omega'"):
         jm.variance_sensitivity(base, refit, [("omga", [1.0])])
     with pytest.raises(jm.StudyError, match="positive number"):
         jm.variance_sensitivity(base, refit, [("chi", [-1.0])])
     with pytest.raises(jm.StudyError, match="fixed"):
-        jm.variance_sensitivity(refit(jm.FixedVariance(4.0)), refit)
+        jm.variance_sensitivity(refit(alpha=2.0), refit)
 
 
 def test_variations_of_the_prior_are_read():

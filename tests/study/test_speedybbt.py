@@ -41,7 +41,7 @@ def test_winners_losers_and_the_prior(study, tmp_path):
 
 def test_what_speedybbt_cannot_fit_is_refused(study, tmp_path):
     areas, data, _ = study
-    fixed = jm.fit_spatial(data, areas, seed=1, chains=2, draws=60, variance=jm.FixedVariance(9.0))
+    fixed = jm.fit_spatial(data, areas, seed=1, chains=2, draws=60, alpha=3.0)
     with pytest.raises(StudyError, match="α² inferred"):
         export_speedybbt(fixed, data, tmp_path / "r")
     tied = replace(

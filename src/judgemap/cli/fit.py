@@ -1,7 +1,7 @@
 """`judgemap fit`: comparisons and areas in, a folder of results out."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -104,12 +104,8 @@ def _vary(
     """Fit again with other values, and compare every fit with the first."""
     if isinstance(result, ClusterFit):
         plain = replace(settings, clusters=None, loss="vi")
-        return cluster_sensitivity(
-            result, lambda assumed: cast("ClusterFit", again(replace(plain, **asdict(assumed)))), variations
-        )
-    return variance_sensitivity(
-        result, lambda prior: again(replace(settings, chi=prior.shape, omega=prior.scale)), variations
-    )
+        return cluster_sensitivity(result, lambda **changed: again(replace(plain, **changed)), variations)
+    return variance_sensitivity(result, lambda **changed: again(replace(settings, **changed)), variations)
 
 
 def describe(fit: Fit, folder: Path) -> str:

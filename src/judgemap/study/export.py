@@ -3,13 +3,12 @@
 import csv
 import io
 import json
-import math
 import shlex
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,17 +17,17 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from judgemap.core.model.prior import FixedVariance, InverseGamma
+from judgemap.core.model.prior import InverseGamma
 from judgemap.errors import NotInstalledError, StudyError
 from judgemap.geo.csvfiles import defused, did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.folder import check_file, new_folder, write_whole
-from judgemap.study.fit.priors import PRIORS, usual_length
-from judgemap.study.fit.record import Correlation, FitRecord, PartitionChoice, data_notes
+from judgemap.study.fit.priors import PRIORS
+from judgemap.study.fit.record import FitRecord, data_notes
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import ClusterSettings, FitSettings, View
+from judgemap.study.fit.settings import FitSettings, View
 
 __all__ = ["FORMATS", "OF_A_MAP", "Format", "areas_table", "draws_table", "kind_of", "replication", "write_download"]
 
@@ -251,43 +250,23 @@ def replication(
     return write_whole(path, packed.getvalue())
 
 
-def settings_of(fit: Fit, areas: Areas) -> FitSettings:
-    """Recover the settings of a fit from its record in fit.json.
+def settings_of(fit: Fit) -> FitSettings:
+    """Return settings from which a command makes the same fit; not if its prior was built in Python.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100, variance=jm.FixedVariance(9.0))
-    >>> settings_of(fit, areas).options()
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100, alpha=3.0)
+    >>> settings_of(fit).options()
     ['--alpha', '3.0', '--chains', '2', '--warmup', '100', '--draws', '100', '--thin', '1', '--seed', '1']
     """
-    record, assumed = fit.record, fit.record.hyperparameters
-    told: dict[str, Any] = {"model": record.model, "sampler": record.sampler, "seed": record.seed}
-    told |= record.plan.numbers()
-    panel = {} if record.panel is None else record.panel.options()
-    if isinstance(assumed, ClusterSettings):
-        shown = record.partition or PartitionChoice()
-        told |= {"clusters": shown.n_clusters, "loss": shown.loss, **asdict(assumed), **panel}
-        return FitSettings(**told)
-    if isinstance(assumed, FixedVariance):
-        told["alpha"] = math.sqrt(assumed.value)
-    else:
-        told |= {"chi": assumed.shape, "omega": assumed.scale}
-    if record.model == "spatial" and record.correlation is not None:
-        told |= _prior(record.correlation, areas)
-    return FitSettings(**told, **panel)
-
-
-def _prior(correlation: Correlation, areas: Areas) -> dict[str, Any]:
-    """Return the settings of a prior; a default length is computed again from the map."""
-    kind, length = correlation.kind, correlation.length
-    if kind not in PRIORS:
+    used = fit.record.correlation
+    if used is None or fit.record.model == "standard":
+        return fit.settings
+    if used.kind not in PRIORS:
         raise StudyError(
-            f"the fit's prior, {kind!r}, was built in Python: no command can build it; archive your script"
+            f"the fit's prior, {used.kind!r}, was built in Python: no command can build it; archive your script"
         )
-    if length is None:
-        return {"prior": kind}
-    # Compare six digits: a saved map is rounded, and earlier versions kept no more of the length.
-    return {"prior": kind, "length": None if f"{usual_length(areas, kind):g}" == f"{length:g}" else length}
+    return replace(fit.settings, prior=used.kind, length=used.length)
 
 
 def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterator[tuple[str, bytes]]:
@@ -302,10 +281,7 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
     if areas.geometry is not None and pairs:
         yield "areas.gpkg", _map(areas)
         places = ["--areas", "areas.gpkg", "--id", "id", "--name", "name", "--edges", "edges.csv"]
-    settings = settings_of(fit, areas)
-    if data.tied.any() and fit.record.panel is None:
-        settings = replace(settings, ties="leave-out")  # records from before ties could be modelled do not mention them
-    words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings.options()]
+    words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings_of(fit).options()]
     command = shlex.join([*words, "-o", "results"])
     yield "command.sh", f"#!/bin/sh\nset -e\n{command}\n".encode()
     yield "fit.json", (json.dumps(_record(fit, data, shown).to_dict(), indent=2, ensure_ascii=False) + "\n").encode()
@@ -454,7 +430,7 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
     1848
     'judge,item1,item2,outcome'
     """
-    prior = fit.record.hyperparameters
+    prior = fit.settings.variance
     again = _remedy(fit)
     if again or not isinstance(prior, InverseGamma):
         raise StudyError(f"speedyBBT does not have this model: fit {again}, and export that fit")
@@ -481,15 +457,14 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
 
 def _remedy(fit: Fit) -> str:
     """Say which options make a fit that speedyBBT can repeat; empty if this one is."""
-    record, panel = fit.record, fit.record.panel
-    if record.model == "clusters":
+    settings = fit.settings
+    if settings.model == "clusters":
         return "with --model spatial"
-    found = [] if isinstance(record.hyperparameters, InverseGamma) else ["with α² inferred, not fixed"]
-    if panel is not None:
-        found += ["with --judges alike"] if panel.differ else []
-        found += [f"without --{name}" for name in ("side", "attention", "lapses") if getattr(panel, name)]
-        found += ["with --smoothness paper"] if panel.smoothness == "infer" else []
-        found += ["with --ties leave-out"] if record.data.ties else []
+    found = [] if settings.alpha is None else ["with α² inferred, not fixed"]
+    found += ["with --judges alike"] if settings.differ else []
+    found += [f"without --{name}" for name in ("side", "attention", "lapses") if getattr(settings, name)]
+    found += ["with --smoothness paper"] if settings.smoothness == "infer" else []
+    found += ["with --ties leave-out"] if fit.record.data.ties else []
     return ", ".join(found)
 
 

@@ -1,8 +1,8 @@
 """Compare two fits of the same areas: what changes with another model or prior, or without a judge."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,6 @@ from judgemap.core.assess.partitions import adjusted_rand_index
 from judgemap.core.assess.posterior import p_riskier, ranks
 from judgemap.core.assess.reliability import likeness, pearson, spearman
 from judgemap.core.model.judges import Parts
-from judgemap.core.model.prior import InverseGamma
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -24,7 +23,7 @@ from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.draws import evenly
 from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import ClusterSettings, FitSettings, with_answers
+from judgemap.study.fit.settings import CLUSTER_OPTIONS, FitSettings, with_answers
 
 DRAWS = 1_000
 """Probabilities about the order of areas use at least this many evenly spaced draws of each fit, if it has them."""
@@ -185,10 +184,10 @@ def _p_higher(base: FloatArray, other: FloatArray) -> FloatArray:
     return np.array(chances)
 
 
-Refit = Callable[[ClusterSettings], ClusterFit]
-VarianceRefit = Callable[[InverseGamma], Fit]
+Refit = Callable[..., Fit]
+"""Fits again with the given options in place of those that a fit was made with, as in ``refit(chi=1.0)``."""
 Variation = tuple[str, list[float]]
-NUMBERS = tuple(field.name for field in fields(ClusterSettings) if field.name != "affinity")
+NUMBERS = CLUSTER_OPTIONS[1:]
 VARIANCE_NUMBERS = ("chi", "omega", "both")
 """What can be varied in the prior α² ~ InvGamma(χ, ω): either by itself, or both set to the same value."""
 USUAL_VARIATIONS: tuple[Variation, ...] = (
@@ -218,9 +217,7 @@ def read_variation(text: str, names: Sequence[str] = NUMBERS) -> Variation:
         raise StudyError(f"--sensitivity {text}: write numbers separated by commas, as in {name}=0.5,1,2") from None
 
 
-def variance_sensitivity(
-    base: Fit, refit: VarianceRefit, variations: Iterable[Variation] = USUAL_VARIATIONS
-) -> pd.DataFrame:
+def variance_sensitivity(base: Fit, refit: Refit, variations: Iterable[Variation] = USUAL_VARIATIONS) -> pd.DataFrame:
     """Refit the standard or spatial model under other priors α² ~ InvGamma(χ, ω), and compare every fit with ``base``.
 
     Columns: ``parameter`` ('chi', 'omega', or 'both' set to the same) and ``value``; the prior's ``chi`` and ``omega``;
@@ -230,13 +227,12 @@ def variance_sensitivity(
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = lambda prior: jm.fit_spatial(data, areas, seed=1, variance=prior, chains=2, draws=100)
-    >>> table = variance_sensitivity(fit(jm.InverseGamma()), fit, [("both", [1.0])])
+    >>> fit = lambda **changed: jm.fit_spatial(data, areas, seed=1, chains=2, draws=100, **changed)
+    >>> table = variance_sensitivity(fit(), fit, [("both", [1.0])])
     >>> table["parameter"].tolist(), bool(table["pearson"].min() > 0.99)
     (['(as fitted)', 'both'], True)
     """
-    prior = base.record.hyperparameters
-    if not isinstance(prior, InverseGamma):
+    if base.record.model == "clusters" or base.settings.alpha is not None:
         raise StudyError(
             "this fit has no prior of α² to vary (α² was fixed, or it is a cluster fit); fit the standard or the "
             "spatial model with χ and ω"
@@ -244,8 +240,8 @@ def variance_sensitivity(
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_against(base, base)}]
     for name, values in variations:
         for value in values:
-            other = _varied(prior, name, value)
-            fit = base if other == prior else refit(other).whole()
+            changed = _varied(name, value)
+            fit = base if replace(base.settings, **changed) == base.settings else refit(**changed).whole()
             rows.append({"parameter": name, "value": value, **_against(base, fit)})
     return pd.DataFrame(rows)
 
@@ -260,42 +256,32 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> quick = {"seed": 1, "chains": 2, "warmup": 50, "draws": 50, "thin": 1}
-    >>> base = jm.fit_clusters(data, areas, **quick)
-    >>> table = cluster_sensitivity(
-    ...     base, lambda settings: jm.fit_clusters(data, areas, settings=settings, **quick), [("beta", [1e-6])]
-    ... )
+    >>> fit = lambda **changed: jm.fit_clusters(data, areas, **quick, **changed)
+    >>> table = cluster_sensitivity(fit(), fit, [("beta", [1e-6])])
     >>> table["parameter"].tolist()
     ['(as fitted)', 'beta']
     """
-    settings = base.settings
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_compare(base, base)}]
     for name, values in variations:
         for value in values:
-            changed: dict[str, Any] = {name: value}
-            other = replace(settings, **changed)
-            fit = base if other == settings else refit(other).whole()
-            rows.append({"parameter": name, "value": value, **_compare(base, fit)})
+            fit = base if base.record.assumed[name] == value else refit(**{name: value}).whole()
+            rows.append({"parameter": name, "value": value, **_compare(base, cast("ClusterFit", fit))})
     return pd.DataFrame(rows)
 
 
-def _varied(prior: InverseGamma, name: str, value: float) -> InverseGamma:
+def _varied(name: str, value: float) -> dict[str, Any]:
     if name not in VARIANCE_NUMBERS:
         hint = did_you_mean(name, VARIANCE_NUMBERS)
         raise StudyError(f"the prior of α² has no {name!r}{hint}; choose one of {quoted(VARIANCE_NUMBERS)}")
-    try:
-        return InverseGamma(
-            shape=prior.shape if name == "omega" else value, scale=prior.scale if name == "chi" else value
-        )
-    except ValueError as error:
-        raise StudyError(str(error)) from None
+    return dict.fromkeys(("chi", "omega") if name == "both" else (name,), value)
 
 
 def _against(base: Fit, fit: Fit) -> dict[str, float]:
     compared = compare_fits(base, fit)
     low, middle, high = np.quantile(fit.alpha**2, [0.025, 0.5, 0.975])
     return {
-        "chi": float(fit.record.assumed["chi"]),
-        "omega": float(fit.record.assumed["omega"]),
+        "chi": fit.settings.chi,
+        "omega": fit.settings.omega,
         "alpha2": float(middle),
         "alpha2_low": float(low),
         "alpha2_high": float(high),

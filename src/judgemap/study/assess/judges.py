@@ -48,7 +48,7 @@ from judgemap.errors import StudyError
 from judgemap.study.assess.verdict import Grade, judge_convergence
 from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.study.fit.draws import evenly
-from judgemap.study.fit.settings import ClusterSettings, with_answers
+from judgemap.study.fit.settings import with_answers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,8 +79,7 @@ def belief_of(fit: "Fit") -> Belief:
     >>> belief_of(jm.fit_standard(data, areas, seed=1, chains=2, draws=50)).variance
     InverseGamma(shape=0.1, scale=0.1)
     """
-    variance = fit.record.hyperparameters
-    return Belief(fit.covariance, InverseGamma() if isinstance(variance, ClusterSettings) else variance)
+    return Belief(fit.covariance, InverseGamma() if fit.record.model == "clusters" else fit.settings.variance)
 
 
 def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:

@@ -7,10 +7,12 @@ same words.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from math import sqrt
 from typing import Any
+
+import msgspec
 
 from judgemap.study.assess.findings import JudgeFinding, Measure, ReliabilityFinding
 
@@ -143,17 +145,12 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict ready for JSON, including the words that a reader of fit.json needs."""
-        return {
-            "grade": self.grade.value,
-            "headline": self.headline,
-            "grounds": [asdict(each) for each in self.grounds],
-        }
+        return {"grade": self.grade.value, "headline": self.headline, **msgspec.to_builtins(self)}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Verdict":
         """Read what `to_dict` wrote."""
-        grounds = [Ground(Subject(each["subject"]), Grade(each["grade"]), each["text"]) for each in kept["grounds"]]
-        return cls(tuple(grounds))
+        return msgspec.convert(kept, cls)
 
 
 def judge_fit(

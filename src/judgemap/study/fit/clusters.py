@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from judgemap.core.assess import partitions as clustering
 from judgemap.core.assess.misfit import Shown
 from judgemap.core.assess.partitions import Between, minimise_binder, minimise_vi, order_by_risk
 from judgemap.core.model.clusters import ClusterPrior
+from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.outcomes import decided_odds
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.diagnostics import GOOD_RHAT
@@ -30,12 +30,10 @@ from judgemap.study.fit.draws import (
     named_pairs,
     named_statistics,
 )
-from judgemap.study.fit.fitting import checked_counts
 from judgemap.study.fit.record import (
     GOOD_GAP,
     Note,
     NoteKind,
-    PartitionChoice,
     begin_record,
     data_notes,
 )
@@ -44,15 +42,7 @@ from judgemap.study.fit.result import (
     Fit,
     tie_sentence,
 )
-from judgemap.study.fit.settings import (
-    CLUSTER_PLAN,
-    LOSSES,
-    ClusterSettings,
-    PanelSettings,
-    Run,
-    RunOptions,
-    settle,
-)
+from judgemap.study.fit.settings import LOSSES, Run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,24 +141,14 @@ class ClusterFit(Fit):
 
     def with_partition(self, n_clusters: int | None, loss: str) -> "ClusterFit":
         """Return the same fit with a different partition, which `best`, `clusters` and its folder then show."""
-        other = replace(self, record=replace(self.record, partition=PartitionChoice(n_clusters, loss)))
+        settings = replace(self.settings, clusters=n_clusters, loss=loss)
+        other = replace(self, record=replace(self.record, settings=settings))
         return other.remembering(sampling=self.sampling)
-
-    @property
-    def settings(self) -> ClusterSettings:
-        """What was assumed about clusters."""
-        assumed = self.record.hyperparameters
-        return assumed if isinstance(assumed, ClusterSettings) else ClusterSettings()
-
-    @property
-    def chosen(self) -> PartitionChoice:
-        """Which partition is shown."""
-        return self.record.partition or PartitionChoice()
 
     @cached_property
     def best(self) -> Partition:
         """The partition to show: that of least expected variation of information, unless another was chosen."""
-        return self.partition(self.chosen.n_clusters, self.chosen.loss)
+        return self.partition(self.settings.clusters, self.settings.loss)
 
     def clusters_of(self, partition: Partition) -> pd.DataFrame:
         """One row per area: id, name, cluster (1 = highest risk), probability of belonging to it."""
@@ -245,38 +225,12 @@ class ClusterFit(Fit):
         self.clusters.to_csv(folder / "clusters.csv", index=False)
 
 
-def fit_clusters(
-    data: Comparisons,
-    areas: Areas,
-    *,
-    seed: int,
-    settings: ClusterSettings | None = None,
-    ties: str = "model",
-    **options: Unpack[RunOptions],
-) -> ClusterFit:
-    """Fit the spatial clustering Bradley-Terry model; chains start from different partitions.
-
-    Ties are part of the model (Rao and Kupper's) if the data have any; ``ties="leave-out"`` leaves them out.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
-    >>> list(fit.clusters.columns)
-    ['id', 'name', 'cluster', 'probability']
-    """
-    run = settle(seed, options, CLUSTER_PLAN)
-    return run_clusters(data, areas, settings or ClusterSettings(), run, PanelSettings(ties=ties))
-
-
-def run_clusters(
-    data: Comparisons, areas: Areas, settings: ClusterSettings, run: Run, panel: PanelSettings
-) -> ClusterFit:
+def run_clusters(data: Comparisons, decided: PairCounts, areas: Areas, run: Run) -> ClusterFit:
     """Count, build the model, sample, assess, record; convergence is judged by what does not depend on labels."""
-    rule = panel.cluster_rule(data)
-    counts, prior = checked_counts(data, areas), settings.prior(areas)
-    if rule is not None:
-        counts = data.counts()
-    model, build = ClusterModel(counts, prior, rule), CLUSTER_SAMPLERS[run.sampler]
+    settings = run.settings
+    rule, prior = settings.rule(data), settings.cluster_prior(areas)
+    counts = decided if rule is None else data.counts()
+    model, build = ClusterModel(counts, prior, rule), CLUSTER_SAMPLERS[settings.sampler]
     draws, seconds = run.timed(lambda rng: sample_clusters(rng, model, run.plan, build, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     labels, n_clusters, log_posterior = draws["labels"], draws["n_clusters"], draws["log_posterior"]
@@ -292,14 +246,9 @@ def run_clusters(
     diagnostics = diagnose(areas.names, sampling, moving, seconds)
     chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
     record = begin_record(data, counts, areas, run, (draws, seconds))(
-        model="clusters",
-        correlation=None,
-        hyperparameters=settings,
         notes=(*data_notes(data, counts, areas, "clusters"), *_parts_note(prior)),
         diagnostics=replace(diagnostics, clusters=clustering.convergence(labels, log_posterior)),
-        partition=PartitionChoice(),
         n_clusters={k: round(float(chance), 6) for k, chance in enumerate(chances) if chance > 0},
-        panel=panel if data.tied.any() else None,
     )
     made = ClusterFit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
     return made.remembering(sampling=sampling)

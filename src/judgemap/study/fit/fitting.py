@@ -1,140 +1,268 @@
 """From comparisons and areas to a fit: every step of an analysis, in order."""
 
-from typing import Unpack
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.prior import (
-    Covariance,
-    InverseGamma,
-    Model,
-    VariancePrior,
-    independent,
-)
+from judgemap.core.model.prior import Covariance, Model, independent
 from judgemap.core.samplers.run import Watcher, sample
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import differ_note
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit.draws import (
-    diagnose,
-    named_draws,
-    named_pairs,
-    named_statistics,
-)
+from judgemap.study.fit.draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.fit.judges import run_panel
 from judgemap.study.fit.large import run_large
-from judgemap.study.fit.priors import Prior
+from judgemap.study.fit.priors import FOR_LARGE_MAPS, prior_covariance
 from judgemap.study.fit.record import Correlation, begin_record, data_notes
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import (
-    LARGE,
-    FitOptions,
-    FitSettings,
-    PanelSettings,
-    Run,
-    settle_panel,
-)
+from judgemap.study.fit.settings import LARGE, FitSettings, Run
+
+if TYPE_CHECKING:
+    from judgemap.study.fit.clusters import ClusterFit
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def fit_standard(
+def _listing_options(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function answer an option that it does not have with those that it has."""
+    known = list(signature(function).parameters)
+
+    @wraps(function)
+    def checked(*args: P.args, **options: P.kwargs) -> R:
+        for name in options:
+            if name not in known:
+                hint = did_you_mean(name, known)
+                raise StudyError(f"there is no option {name!r}{hint}; the options are {', '.join(known[2:])}")
+        return function(*args, **options)
+
+    return checked
+
+
+@_listing_options
+def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     data: Comparisons,
     areas: Areas,
     *,
     seed: int,
-    variance: VariancePrior | None = None,
-    **options: Unpack[FitOptions],
-) -> Fit:
-    """Fit the standard Bradley-Terry model, λ ~ N(0, α² I): an area tells us nothing about its neighbours.
-
-    ``options`` say how to sample, and what to assume about judges and ties: see `FitOptions`.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=200)
-    >>> fit.record.model
-    'standard'
-    """
-    panel, run = settle_panel(seed, options, len(areas))
-    return _run("standard", data, areas, (None, variance or InverseGamma()), panel, run)
-
-
-def fit_spatial(
-    data: Comparisons,
-    areas: Areas,
-    *,
-    seed: int,
+    prior: str = "communicability",
+    length: float | None = None,
     covariance: Covariance | None = None,
-    variance: VariancePrior | None = None,
-    **options: Unpack[FitOptions],
+    alpha: float | None = None,
+    chi: float = 0.1,
+    omega: float = 0.1,
+    ties: str = "model",
+    judges: str = "alike",
+    disagreement: str = "map",
+    side: bool = False,
+    attention: bool = False,
+    lapses: bool = False,
+    smoothness: str = "paper",
+    sampler: str = "hmc",
+    chains: int | None = None,
+    warmup: int | None = None,
+    draws: int | None = None,
+    thin: int | None = None,
+    cores: int = 1,
+    memory: float | None = None,
+    watch: Watcher | None = None,
 ) -> Fit:
-    """Fit the spatial Bradley-Terry model, λ ~ N(0, α² C), where C is the communicability of the map unless given.
+    """Fit the spatial Bradley-Terry model, λ ~ N(0, α² C), where C is the correlation that the map suggests.
 
-    ``options`` say how to sample, and what to assume about judges and ties: see `FitOptions`. With ``judges="differ"``
-    each judge has their own view, and the map is the population's; see `PanelFit`.
+    Parameters
+    ----------
+    data, areas
+        The comparisons, and the areas they were read with.
+    seed
+        The same seed gives the same numbers.
+    prior, length
+        The correlation of areas by name, one of `jm.prior_covariance`, with its length scale if it has one.
+    covariance
+        A correlation built in Python, in place of ``prior``.
+    alpha
+        α, if it is fixed; otherwise α² ~ InvGamma(χ, ω) is inferred.
+    chi, omega
+        Shape and scale of that prior.
+    ties
+        "model" (Rao and Kupper's rule, if there are ties), "davidson" or "leave-out".
+    judges
+        "alike", or "differ": each judge has their own view, and the map is the population's; see `PanelFit`.
+    disagreement
+        When judges differ, their views follow the "map" or are "independent" from area to area.
+    side, attention, lapses
+        Whether each judge may favour a side, follow the map more or less closely or the other way round, and give a
+        share of the answers without looking.
+    smoothness
+        "paper": as smooth as the prior; "infer": the answers say how smooth the map is.
+    sampler
+        "hmc" or "gibbs".
+    chains, warmup, draws, thin
+        How many chains, steps to discard, draws to keep from each, and one draw in how many; a given number of draws
+        is final, while by default the chains go on until they agree.
+    cores
+        Threads to use; the draws do not depend on it.
+    memory
+        Gigabytes that a fit of a large map may use; by default whatever is free.
+    watch
+        Called repeatedly with the draws so far.
 
+    Returns
+    -------
+    Fit
+        A `PanelFit` if the model includes judges, ties or smoothness.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=200)
     >>> list(fit.areas.columns[:4])
     ['id', 'name', 'risk_median', 'risk_mean']
     """
-    panel, run = settle_panel(seed, options, len(areas))
-    return _run("spatial", data, areas, (Prior(given=covariance), variance or InverseGamma()), panel, run)
+    return _fit_as("spatial", **locals())
 
 
-def run_settings(
-    settings: FitSettings, data: Comparisons, areas: Areas, cores: int, memory: float | None, watch: Watcher | None
-) -> Fit:
-    """Fit the model that the settings ask for."""
-    run = Run(settings.seed, settings.plan_for(len(areas)), settings.sampler, cores, memory, watch)
-    if settings.model == "clusters":
-        from judgemap.study.fit.clusters import (
-            run_clusters,  # compiles its sampler, which the other models do not need
-        )
-
-        fit = run_clusters(data, areas, settings.of_clusters, run, settings.panel)
-        return fit.with_partition(settings.clusters, settings.loss)
-    prior = Prior(settings.prior, settings.length) if settings.model == "spatial" else None
-    return _run(settings.model, data, areas, (prior, settings.variance), settings.panel, run)
-
-
-def _run(
-    name: str,
+@_listing_options
+def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     data: Comparisons,
     areas: Areas,
-    assumed: tuple[Prior | None, VariancePrior],
-    panel: PanelSettings,
-    run: Run,
+    *,
+    seed: int,
+    alpha: float | None = None,
+    chi: float = 0.1,
+    omega: float = 0.1,
+    ties: str = "model",
+    judges: str = "alike",
+    disagreement: str = "map",
+    side: bool = False,
+    attention: bool = False,
+    lapses: bool = False,
+    sampler: str = "hmc",
+    chains: int | None = None,
+    warmup: int | None = None,
+    draws: int | None = None,
+    thin: int | None = None,
+    cores: int = 1,
+    memory: float | None = None,
+    watch: Watcher | None = None,
 ) -> Fit:
-    """Count, build the model, sample, assess, record, for either model. The standard model has no spatial prior."""
-    prior, variance = assumed
+    """Fit the standard Bradley-Terry model, λ ~ N(0, α² I): an area tells us nothing about its neighbours.
+
+    Parameters
+    ----------
+    data, areas, seed, alpha, chi, omega, ties, judges, disagreement, side, attention, lapses
+        As for `fit_spatial`; a judge's own view is independent from area to area, too.
+    sampler, chains, warmup, draws, thin, cores, memory, watch
+        As for `fit_spatial`.
+
+    Examples
+    --------
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=200)
+    >>> fit.record.model
+    'standard'
+    """
+    return _fit_as("standard", **locals())
+
+
+@_listing_options
+def fit_clusters(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
+    data: Comparisons,
+    areas: Areas,
+    *,
+    seed: int,
+    affinity: str = "communicability",
+    length: float | None = None,
+    beta: float = 1e-8,
+    mu0: float = 0.0,
+    kappa0: float = 1.0,
+    a0: float = 1.0,
+    b0: float = 1.0,
+    clusters: int | None = None,
+    loss: str = "vi",
+    ties: str = "model",
+    sampler: str = "hmc",
+    chains: int | None = None,
+    warmup: int | None = None,
+    draws: int | None = None,
+    thin: int | None = None,
+    cores: int = 1,
+    watch: Watcher | None = None,
+) -> "ClusterFit":
+    """Fit the spatial clustering Bradley-Terry model; chains start from different partitions.
+
+    Parameters
+    ----------
+    data, areas, seed, sampler, chains, warmup, draws, thin, cores, watch
+        As for `fit_spatial`.
+    affinity, length
+        How strongly nearby areas attract each other into a cluster: "communicability", "window" (1 up to ``length``
+        borders away) or "decay" (exponential in borders crossed, over ``length``); the length is 1 by default.
+    beta
+        Weight of an area's link to itself; a larger one makes more clusters.
+    mu0, kappa0, a0, b0
+        The prior of a cluster's strength: its mean and that mean's weight, and shape and scale of its variance.
+    clusters, loss
+        The partition to show: the one that minimises the variation of information ("vi") or Binder's loss ("binder"),
+        with this many clusters or any.
+    ties
+        "model" (Rao and Kupper's rule, if there are ties) or "leave-out".
+
+    Examples
+    --------
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
+    >>> list(fit.clusters.columns)
+    ['id', 'name', 'cluster', 'probability']
+    """
+    return cast("ClusterFit", _fit_as("clusters", **locals()))
+
+
+def _fit_as(model: str, data: Comparisons, areas: Areas, **given: Any) -> Fit:  # noqa: ANN401 - `FitSettings` checks them
+    how = {name: given.pop(name) for name in ("covariance", "cores", "memory", "watch") if name in given}
+    return FitSettings(model=model, **given).run(data, areas, **how)
+
+
+def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = None) -> Fit:
+    """Count, build the model, sample, assess, record. ``given`` is a correlation of areas in place of the prior's."""
+    settings = run.settings
     counts = checked_counts(data, areas)
-    if panel.needs_panel(data):
-        panel.check_size(len(areas))
-    elif len(areas) > LARGE and (prior is None or prior.suits_large_maps()):
-        return run_large(name, data, counts, areas, (prior, variance), run)
-    covariance = independent(len(areas)) if prior is None else prior.covariance(areas)
-    if panel.needs_panel(data):
-        return run_panel(name, data, areas, (covariance, variance), panel, run)
-    model = Model(counts, covariance, variance)
-    draws, seconds = run.timed(lambda rng: sample(rng, model, run.sampler, run.plan, run.cores, run.watch))
+    if settings.model == "clusters":
+        from judgemap.study.fit.clusters import run_clusters  # compiles its sampler, which other models do not need
+
+        return run_clusters(data, counts, areas, run)
+    if settings.needs_panel(data):
+        settings.check_size(len(areas))
+    elif len(areas) > LARGE and given is None and (settings.model == "standard" or settings.prior in FOR_LARGE_MAPS):
+        return run_large(data, counts, areas, run)
+    if settings.model == "standard":
+        covariance = independent(len(areas))
+    else:
+        covariance = prior_covariance(areas, settings.prior, settings.length) if given is None else given
+    if settings.needs_panel(data):
+        return run_panel(data, areas, covariance, run)
+    model = Model(counts, covariance, settings.variance)
+    draws, seconds = run.timed(lambda rng: sample(rng, model, settings.sampler, run.plan, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     log_variance = draws["log_variance"]
     samples["alpha2"] = (("chain", "draw"), np.exp(log_variance))
     moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
     sampling = draws.sampling
     record = begin_record(data, counts, areas, run, (draws, seconds))(
-        model=name,
         correlation=Correlation(covariance.name, covariance.length),
-        hyperparameters=variance,
         notes=(
-            *data_notes(data, counts, areas, name),
-            *differ_note(data, draws.strengths.reshape(-1, len(areas)), covariance.matrix, run.seed),
+            *data_notes(data, counts, areas, settings.model),
+            *differ_note(data, draws.strengths.reshape(-1, len(areas)), covariance.matrix, settings.seed),
         ),
         diagnostics=diagnose(areas.names, sampling, moving, seconds),
-        panel=panel if data.tied.any() else None,
     )
     made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
     return made.remembering(sampling=sampling, covariance=covariance)

@@ -17,7 +17,6 @@ from judgemap.core.model.judges import PanelModel, as_one_judge
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import (
     Covariance,
-    VariancePrior,
     covariance_of,
     independent,
 )
@@ -50,7 +49,6 @@ from judgemap.study.fit.result import (
 )
 from judgemap.study.fit.settings import (
     TIES,
-    PanelSettings,
     Run,
     View,
     with_answers,
@@ -77,11 +75,6 @@ class PanelFit(Fit):
     """
 
     views: xr.Dataset
-
-    @property
-    def settings(self) -> PanelSettings:
-        """What was assumed about judges and ties."""
-        return self.record.panel or PanelSettings()
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -243,7 +236,7 @@ class PanelFit(Fit):
         return chance
 
     def judge_columns(self, data: Comparisons) -> dict[str, FloatArray | list[str]]:
-        """Return what the model says about each judge; see `panel_judges`."""
+        """Return what the model says about each judge; see `study.assess.judges`."""
         return judge_columns(self, data)
 
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
@@ -347,36 +340,32 @@ class PanelFit(Fit):
             self.judge_maps.to_csv(folder / "judge_maps.csv", index=False)
 
 
-def run_panel(
-    model: str, data: Comparisons, areas: Areas, prior: tuple[Covariance, VariancePrior], panel: PanelSettings, run: Run
-) -> PanelFit:
+def run_panel(data: Comparisons, areas: Areas, covariance: Covariance, run: Run) -> PanelFit:
     """Count, build the model, sample, assess, record."""
-    if run.sampler != "hmc":
-        raise StudyError(f"--sampler {run.sampler} is for one shared view without ties; leave it out", field="sampler")
-    covariance, variance = prior
-    parts = panel.parts(data, covariance)
-    used, silent = with_answers(data) if panel.by_judge else (data, ())
+    settings = run.settings
+    if settings.sampler != "hmc":
+        text = f"--sampler {settings.sampler} is for one shared view without ties; leave it out"
+        raise StudyError(text, field="sampler")
+    parts = settings.parts(data, covariance)
+    used, silent = with_answers(data) if settings.by_judge else (data, ())
     pairs = data.counts() if parts.ties else data.counts().decided()
-    counts = used.by_judge() if panel.by_judge else as_one_judge(pairs)
-    built = PanelModel(counts, covariance, variance, parts)
+    counts = used.by_judge() if settings.by_judge else as_one_judge(pairs)
+    built = PanelModel(counts, covariance, settings.variance, parts)
     draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.plan, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
-    scalars = name_scalars(samples, draws, parts.ties, variance)
+    scalars = name_scalars(samples, draws, parts.ties, settings.variance)
     sign = risk_sign(data.winner_is)
     name_judges(samples, draws, used.judges, sign)
     sampling = draws.sampling
     record = begin_record(data, pairs, areas, run, (draws, seconds))(
-        model=model,
         correlation=Correlation(covariance.name, covariance.length),
-        hyperparameters=variance,
         notes=(
-            *data_notes(data, pairs, areas, model),
+            *data_notes(data, pairs, areas, settings.model),
             *_silent_note(silent),
-            *([] if panel.by_judge else _differ_note(data, draws, parts.ties, covariance, run.seed)),
+            *([] if settings.by_judge else _differ_note(data, draws, parts.ties, covariance, settings.seed)),
         ),
         diagnostics=diagnose(areas.names, sampling, scalars, seconds),
-        panel=panel,
-        view=panel.view,
+        view=settings.view,
     )
     views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else xr.Dataset()
     made = PanelFit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)

@@ -7,13 +7,13 @@ otherwise it solves systems by conjugate gradients, which takes longer. The draw
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.prior import VariancePrior
 from judgemap.core.samplers.large.hmc import LargeModel, dense_bytes
 from judgemap.core.samplers.run import Draws, Plan, sample_large
 from judgemap.errors import StudyError
@@ -28,10 +28,13 @@ from judgemap.study.fit.draws import (
     named_pairs,
     named_statistics,
 )
-from judgemap.study.fit.priors import Prior
+from judgemap.study.fit.priors import smoother_of
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import PanelSettings, Run
+from judgemap.study.fit.settings import Run
+
+if TYPE_CHECKING:
+    from judgemap.core.samplers.large.smoothers import Smoother
 
 DENSE_MOST = 40_000
 """The most areas for which a Cholesky factor is computed, since the time it takes grows with the cube of their
@@ -95,25 +98,21 @@ def choose_dense(n_areas: int, n_answers: int, plan: Plan, memory: float | None)
     return False
 
 
-def run_large(
-    name: str,
-    data: Comparisons,
-    counts: PairCounts,
-    areas: Areas,
-    assumed: tuple[Prior | None, VariancePrior],
-    run: Run,
-) -> Fit:
-    """Choose the engine, sample, assess, record: as `fit` does for smaller maps."""
-    prior, variance = assumed
-    if run.sampler != "hmc":
-        raise StudyError(
-            f"the sampler '{run.sampler}' cannot be used on a map of {len(areas):,} areas; leave --sampler out"
-        )
-    dense = choose_dense(len(areas), len(data), run.plan, run.memory)
+def run_large(data: Comparisons, counts: PairCounts, areas: Areas, run: Run) -> Fit:
+    """Choose the engine, sample, assess, record: as `fitting.fit` does for smaller maps."""
     from judgemap.core.samplers.large.smoothers import Independent  # loads numba, which short fits do without
 
-    smoother = Independent(len(areas)) if prior is None else prior.smoother(areas)
-    model = LargeModel(counts, smoother, variance)
+    settings = run.settings
+    if settings.sampler != "hmc":
+        raise StudyError(
+            f"the sampler '{settings.sampler}' cannot be used on a map of {len(areas):,} areas; leave --sampler out"
+        )
+    dense = choose_dense(len(areas), len(data), run.plan, run.memory)
+    if settings.model == "standard":
+        smoother: Smoother = Independent(len(areas))
+    else:
+        smoother = smoother_of(areas, settings.prior, settings.length)
+    model = LargeModel(counts, smoother, settings.variance)
     draws, seconds = run.timed(
         lambda rng: sample_large(rng, model, run.plan, dense=dense, cores=run.cores, watch=run.watch)
     )
@@ -125,17 +124,14 @@ def run_large(
     moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
     chosen = risk.reshape(-1, len(areas))[evenly(risk.shape[0] * risk.shape[1], DIFFER_DRAWS)]
     record = begun(
-        model=name,
         correlation=Correlation(smoother.name, smoother.length),
-        hyperparameters=variance,
         notes=(
-            *data_notes(data, counts, areas, name),
+            *data_notes(data, counts, areas, settings.model),
             engine_note(len(areas), dense=dense),
             *([Note(NoteKind.DRAWS_KEPT, kept)] if (kept := kept_draws.describe(risk.size)) else []),
-            *differ_note(data, risk_sign(data.winner_is) * chosen.astype(np.float64), None, run.seed),
+            *differ_note(data, risk_sign(data.winner_is) * chosen.astype(np.float64), None, settings.seed),
         ),
         diagnostics=diagnose(areas.names, sampling, moving, seconds),
-        panel=PanelSettings(ties="leave-out") if data.tied.any() else None,
     )
     return Fit(areas, samples, statistics, named_pairs(areas, counts), record).remembering(sampling=sampling)
 

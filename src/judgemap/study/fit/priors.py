@@ -1,7 +1,6 @@
 """Priors by name, as chosen with `--prior`: as a matrix for most maps, and without one for large maps."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,39 +34,20 @@ FOR_LARGE_MAPS = ("communicability", "car", "multi-resolution")
 """Priors that work without a matrix."""
 
 
-@dataclass(frozen=True, slots=True)
-class Prior:
-    """The prior correlation that a fit of the spatial model assumes, either by name or as a given matrix."""
+def smoother_of(areas: Areas, kind: str, length: float | None = None) -> "Smoother":
+    """Build one of `FOR_LARGE_MAPS` without a matrix; only large maps need these modules, which are slow to import."""
+    from judgemap.core.model.car import IntrinsicCar
+    from judgemap.core.model.multiresolution import MultiResolution
+    from judgemap.core.samplers.large.smoothers import Communicability
 
-    kind: str = "communicability"
-    length: float | None = None
-    given: Covariance | None = None
-
-    def suits_large_maps(self) -> bool:
-        """Whether maps of tens of thousands of areas can be fitted with it."""
-        return self.given is None and self.kind in FOR_LARGE_MAPS
-
-    def covariance(self, areas: Areas) -> Covariance:
-        """Build the matrix."""
-        return prior_covariance(areas, self.kind, self.length) if self.given is None else self.given
-
-    def smoother(self, areas: Areas) -> "Smoother":
-        """Build the same prior without a matrix."""
-        from judgemap.core.model.car import (
-            IntrinsicCar,  # only large maps need these modules, and they are slow to import
-        )
-        from judgemap.core.model.multiresolution import MultiResolution
-        from judgemap.core.samplers.large.smoothers import Communicability
-
-        try:
-            if self.kind == "multi-resolution":
-                length = usual_length(areas, self.kind) if self.length is None else self.length
-                return MultiResolution(areas.centroids() / 1000, length)
-            return IntrinsicCar(areas.graph) if self.kind == "car" else Communicability(areas.graph)
-        except StudyError:
-            raise
-        except ValueError as error:
-            raise StudyError(f"the prior {self.kind!r} cannot be built: {error}") from None
+    try:
+        if kind == "multi-resolution":
+            return MultiResolution(areas.centroids() / 1000, usual_length(areas, kind) if length is None else length)
+        return IntrinsicCar(areas.graph) if kind == "car" else Communicability(areas.graph)
+    except StudyError:
+        raise
+    except ValueError as error:
+        raise StudyError(f"the prior {kind!r} cannot be built: {error}") from None
 
 
 def prior_covariance(areas: Areas, kind: str = "communicability", length: float | None = None) -> Covariance:

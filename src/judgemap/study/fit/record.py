@@ -2,30 +2,27 @@
 
 import math
 import platform
-import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
+import msgspec
 import numpy as np
 
 from judgemap.core.assess.partitions import Convergence
 from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.prior import FixedVariance, InverseGamma, VariancePrior
+from judgemap.core.model.prior import FixedVariance
 from judgemap.core.samplers.run import Draws, Plan
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas, Bridge
 from judgemap.study.assess.verdict import Verdict
-from judgemap.study.data.comparisons import Comparisons, Outcome
-from judgemap.study.fit.settings import ClusterSettings, PanelSettings, Run, View
-
-if TYPE_CHECKING:
-    from judgemap.study.data.comparisons import Direction
+from judgemap.study.data.comparisons import Comparisons, Direction, Outcome
+from judgemap.study.fit.settings import CLUSTER_OPTIONS, FitSettings, Run, View
 
 Json = dict[str, Any]
 GOOD_GAP = 0.1
@@ -133,14 +130,6 @@ class Diagnostics:
     clusters: Convergence | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionChoice:
-    """The partition that a fit shows: the one of least expected ``loss``, with a given number of clusters or any."""
-
-    n_clusters: int | None = None
-    loss: str = "vi"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRecord:
     """How a fit was made, from what, by which software, and what to bear in mind about it.
@@ -148,51 +137,64 @@ class FitRecord:
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> record = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100).record
-    >>> record.model, record.correlation, record.hyperparameters, record.plan.draws
-    ('spatial', Correlation(kind='communicability', length=None), InverseGamma(shape=0.1, scale=0.1), 100)
+    >>> record.model, record.correlation, record.assumed, record.plan.draws
+    ('spatial', Correlation(kind='communicability', length=None), {'chi': 0.1, 'omega': 0.1}, 100)
     >>> FitRecord.from_dict(record.to_dict()) == record
     True
     """
 
-    model: str
-    correlation: Correlation | None
+    settings: FitSettings
+    """What was asked for, with the numbers of the plan that was carried out."""
+    correlation: Correlation | None = None
     """None for clusters, which have a different prior."""
-    hyperparameters: VariancePrior | ClusterSettings
-    sampler: str
-    seed: int
-    plan: Plan
     complete: bool
     """False if the run was interrupted."""
     seconds: float
-    winner_is: "Direction"
+    winner_is: Direction
+    view: View = View.POOLED
+    """Whose map the fit shows."""
     data: DataFacts
     versions: Mapping[str, str]
     bridges: tuple[Bridge, ...]
     notes: tuple[Note, ...]
     diagnostics: Diagnostics
-    partition: PartitionChoice | None = None
     n_clusters: Mapping[int, float] | None = None
     """P(k clusters), by k."""
-    panel: PanelSettings | None = None
-    """What was assumed about judges and ties, if it is not the paper's model."""
-    view: View = View.POOLED
-    """Whose map the fit shows."""
     verdict: Verdict | None = None
     """Whether the fit can be used; None if that was not judged."""
 
     @property
+    def model(self) -> str:
+        """The model: spatial, standard or clusters."""
+        return self.settings.model
+
+    @property
+    def seed(self) -> int:
+        """The seed of the draws."""
+        return self.settings.seed
+
+    @property
+    def sampler(self) -> str:
+        """How the posterior was sampled."""
+        return self.settings.sampler
+
+    @property
+    def plan(self) -> Plan:
+        """How much was drawn."""
+        return self.settings.plan
+
+    @property
     def of_panel(self) -> bool:
         """Whether the model includes more about judges, ties or smoothness than the paper's."""
-        panel = self.panel
-        if panel is None or self.model == "clusters":
-            return False
-        return panel.by_judge or panel.smoothness == "infer" or self.data.ties > 0
+        settings = self.settings
+        more = settings.by_judge or settings.smoothness == "infer" or self.data.ties > 0
+        return more and self.model != "clusters"
 
     @property
     def prior(self) -> str:
         """What the prior is called."""
-        if isinstance(self.hyperparameters, ClusterSettings):
-            return f"distance dependent Chinese restaurant process, affinity {self.hyperparameters.affinity}"
+        if self.model == "clusters":
+            return f"distance dependent Chinese restaurant process, affinity {self.settings.affinity}"
         return self.correlation.text if self.correlation is not None else ""
 
     @property
@@ -208,61 +210,52 @@ class FitRecord:
     @property
     def assumed(self) -> dict[str, float | str]:
         """The hyperparameters, by the names that the settings use, and `alpha2` if α² is fixed."""
-        if isinstance(self.hyperparameters, ClusterSettings):
-            return asdict(self.hyperparameters)
-        if isinstance(self.hyperparameters, FixedVariance):
-            return {"alpha2": self.hyperparameters.value}
-        return {"chi": self.hyperparameters.shape, "omega": self.hyperparameters.scale}
+        if self.model == "clusters":
+            given = {name: getattr(self.settings, name) for name in CLUSTER_OPTIONS}
+            return given | {"length": 1.0 if self.settings.length is None else self.settings.length}
+        variance = self.settings.variance
+        if isinstance(variance, FixedVariance):
+            return {"alpha2": variance.value}
+        return {"chi": variance.shape, "omega": variance.scale}
 
     def to_dict(self) -> Json:
-        """Return the content of fit.json, ready for JSON."""
-        diagnostics = asdict(self.diagnostics)
-        if self.diagnostics.clusters is None:
-            del diagnostics["clusters"]
-        told: Json = {
-            "model": self.model,
-            "prior": self.prior,
-            "correlation": None if self.correlation is None else asdict(self.correlation),
-            "hyperparameters": self.assumed,
-            "sampler": self.sampler,
-            "seed": self.seed,
-            "plan": self.plan.numbers(),
-            "complete": self.complete,
-            "seconds": self.seconds,
-            "winner_is": self.winner_is,
-            "risk": self.risk,
-            "view": self.view.value,
-            "data": asdict(self.data),
-            "versions": dict(self.versions),
-            "bridges": [asdict(bridge) for bridge in self.bridges],
+        """Return the content of fit.json, ready for JSON: the record, and what follows from its settings."""
+        told: Json = msgspec.to_builtins(self, str_keys=True)
+        told |= {
             "notes": [note.text for note in self.notes],
             "note_kinds": [note.kind.value for note in self.notes],
-            "diagnostics": diagnostics,
+            "verdict": self.verdict and self.verdict.to_dict(),
         }
-        if self.partition is not None and self.n_clusters is not None:
-            told["partition"] = asdict(self.partition)
-            told["n_clusters"] = {str(k): chance for k, chance in self.n_clusters.items()}
-        if self.panel is not None:
-            told["panel"] = asdict(self.panel)
-        if self.verdict is not None:
-            told["verdict"] = self.verdict.to_dict()
-        return told
+        named = ("model", "prior", "sampler", "seed", "risk")
+        made = {name: getattr(self, name) for name in named}
+        made |= {"hyperparameters": self.assumed, "plan": self.plan.numbers()}
+        return made | {name: value for name, value in told.items() if value is not None}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> "FitRecord":
-        """Read the content of fit.json, from this version or an earlier one.
+        """Read the content of fit.json.
 
         >>> FitRecord.from_dict({})
         Traceback (most recent call last):
             ...
-        judgemap.errors.StudyError: fit.json does not give 'model'
+        judgemap.errors.StudyError: fit.json is not the record of a fit (it does not give 'notes')
         """
         try:
-            return _read(_upgraded(told))
+            notes = [{"kind": kind, "text": text} for kind, text in zip(told["note_kinds"], told["notes"], strict=True)]
+            numbers = _with_nan(told["diagnostics"])
+            whole = {**told, "notes": notes, "diagnostics": numbers}
+            return msgspec.convert(whole, cls, str_keys=True)
         except KeyError as error:
-            raise StudyError(f"fit.json does not give {error}") from None
-        except (TypeError, AttributeError, ValueError):
-            raise StudyError("fit.json is not the record of a fit") from None
+            raise StudyError(f"fit.json is not the record of a fit (it does not give {error})") from None
+        except (TypeError, AttributeError, ValueError) as error:
+            raise StudyError(f"fit.json is not the record of a fit ({error})") from None
+
+
+def _with_nan(value: Any) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """Turn None, which a database stores for nan, back into nan."""
+    if isinstance(value, Mapping):
+        return {name: each if name == "clusters" and each is None else _with_nan(each) for name, each in value.items()}
+    return math.nan if value is None else value
 
 
 def json_value(value: Any, figures: int | None = None) -> Any:  # noqa: ANN401 - whatever JSON can hold
@@ -286,90 +279,6 @@ def json_value(value: Any, figures: int | None = None) -> Any:  # noqa: ANN401 -
     return value if figures is None else float(f"{value:.{figures}g}")
 
 
-def _read(told: Mapping[str, Any]) -> FitRecord:
-    clusters = told["model"] == "clusters"
-    correlation = told["correlation"]
-    return FitRecord(
-        model=told["model"],
-        correlation=None if correlation is None else Correlation(**correlation),
-        hyperparameters=_hyperparameters(told["hyperparameters"]),
-        sampler=told["sampler"],
-        seed=told["seed"],
-        plan=Plan(**told["plan"]),
-        complete=told["complete"],
-        seconds=told["seconds"],
-        winner_is=cast("Direction", told["winner_is"]),
-        data=DataFacts(**told["data"]),
-        versions=dict(told["versions"]),
-        bridges=tuple(Bridge(**bridge) for bridge in told["bridges"]),
-        notes=tuple(Note(NoteKind(kind), text) for kind, text in zip(told["note_kinds"], told["notes"], strict=True)),
-        diagnostics=_diagnostics(told["diagnostics"]),
-        partition=PartitionChoice(**told["partition"]) if clusters else None,
-        n_clusters={int(k): float(chance) for k, chance in told["n_clusters"].items()} if clusters else None,
-        panel=PanelSettings(**told["panel"]) if "panel" in told else None,
-        view=View(told.get("view", View.POOLED)),
-        verdict=Verdict.from_dict(told["verdict"]) if "verdict" in told else None,
-    )
-
-
-def _hyperparameters(told: Mapping[str, Any]) -> VariancePrior | ClusterSettings:
-    if "alpha2" in told:
-        return FixedVariance(told["alpha2"])
-    if "chi" in told:
-        return InverseGamma(told["chi"], told["omega"])
-    return ClusterSettings(**told)
-
-
-def _diagnostics(told: Mapping[str, Any]) -> Diagnostics:
-    """Read the diagnostics; a database stores None for nan."""
-    judged = told.get("clusters")
-    numbers = {
-        each.name: _number(told[each.name])
-        for each in fields(Diagnostics)
-        if each.name not in ("ess_bulk_min_of", "ess_bulk_of", "clusters")
-    }
-    return Diagnostics(
-        **numbers,
-        ess_bulk_min_of=str(told["ess_bulk_min_of"]),
-        ess_bulk_of={name: _number(value) for name, value in told["ess_bulk_of"].items()},
-        clusters=None if judged is None else Convergence(**{name: _number(value) for name, value in judged.items()}),
-    )
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-_OLD_NOTES = (
-    (NoteKind.UNDECIDED, r"[\d,]+ of [\d,]+ shown pairs have no winner"),
-    (NoteKind.NEVER_COMPARED, r"[\d,]+ of [\d,]+ areas were never compared"),
-    (NoteKind.GROUPS, r"The compared areas fall into [\d,]+ groups"),
-    (NoteKind.ONE_JUDGE, r"All answers (are one judge's|come from one judge)"),
-    (NoteKind.SINGLE_ANSWERS, r"Judges with (a single|only one) answer"),
-    (NoteKind.SILENT_JUDGES, r"The fit says nothing about judges|Judges without an answer of left, right or tie"),
-    (NoteKind.PARTS, r"The map is in [\d,]+ parts: no cluster"),
-)
-"""How notes begin, to derive kinds that are missing; all others count as notes about the map."""
-
-
-def _upgraded(told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Bring an earlier version's record up to date: kinds of notes were missing, and the prior was only text.
-
-    Kinds are also derived again if there are not as many as notes, because a judge who withdrew was cut out of both.
-    """
-    kinds = told.get("note_kinds", [])
-    if len(kinds) != len(told.get("notes", [])):
-        kinds = [next((kind for kind, start in _OLD_NOTES if re.match(start, note)), "map") for note in told["notes"]]
-    if "correlation" in told:
-        correlation = told["correlation"]
-    elif told["model"] == "clusters":
-        correlation = None
-    else:
-        kind, _, length = told["prior"].partition(", length ")
-        correlation = {"kind": kind, "length": float(length) if length else None}
-    return {**told, "note_kinds": kinds, "correlation": correlation}
-
-
 _version = cache(version)
 """Cached, because looking up a package's version means reading all its metadata, which takes as long as a short run."""
 
@@ -386,11 +295,10 @@ def begin_record(
 ) -> partial[FitRecord]:
     """Record what every fit says about its data and run; ``drawn`` is the draws and the seconds they took."""
     draws, seconds = drawn
+    carried_out: dict[str, Any] = {**run.plan.numbers(), "draws": draws.asked or draws.n_draws}
     return partial(
         FitRecord,
-        sampler=run.sampler,
-        seed=run.seed,
-        plan=replace(run.plan, draws=draws.asked or draws.n_draws, most=0),
+        settings=replace(run.settings, **carried_out),
         complete=draws.complete,
         seconds=seconds,
         winner_is=data.winner_is,

@@ -33,6 +33,7 @@ from judgemap.study.fit.draws import compressed, evenly, thinned
 from judgemap.study.fit.folder import FIT, new_folder, write_whole
 from judgemap.study.fit.priors import PRIORS, prior_covariance
 from judgemap.study.fit.record import FitRecord
+from judgemap.study.fit.settings import FitSettings
 
 if TYPE_CHECKING:
     import arviz as az
@@ -72,6 +73,11 @@ class Fit(Displayed):
     def groups(self) -> tuple[str, ...]:
         """The groups of posterior.nc."""
         return GROUPS
+
+    @property
+    def settings(self) -> FitSettings:
+        """What was asked for."""
+        return self.record.settings
 
     @property
     def info(self) -> dict[str, Any]:

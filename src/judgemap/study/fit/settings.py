@@ -1,4 +1,7 @@
-"""One setting of a fit: its type, its limits, and its help text on the command line and in forms."""
+"""The settings of a fit: each with its type, its limits and its meaning, for Python, commands, forms and API.
+
+`FitSettings` is what somebody asks for; a `Run` is that for one map, with every number filled in.
+"""
 
 import math
 import secrets
@@ -8,31 +11,56 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from judgemap.core.model.clusters import ClusterPrior, decay, window
 from judgemap.core.model.communicability import communicability_matrix
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    Parts,
-    Side,
-    Smoothness,
-)
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Side, Smoothness
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import DENSE_LIMIT, Covariance, FixedVariance, InverseGamma, VariancePrior, independent
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
-from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.data.comparisons import Comparisons, Direction
 from judgemap.study.fit.priors import PRIORS
 
+if TYPE_CHECKING:
+    from judgemap.study.fit.result import Fit
+
+T = TypeVar("T")
 MODELS = ("spatial", "standard", "clusters")
+NORMAL_MODELS = ("spatial", "standard")
 KINDS = {bool: "true or false", str: "a word", int: "a whole number", float: "a finite number"}
+TIES: dict[str, TieRule | None] = {"model": TieRule.RAO_KUPPER, "davidson": TieRule.DAVIDSON, "leave-out": None}
+AFFINITIES = ("communicability", "window", "decay")
+LOSSES = {"vi": "least variation of information", "binder": "least Binder loss"}
+SAMPLER_NAMES = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Gibbs, as in the paper"}
+JUDGE_OPTIONS = ("ties", "judges", "disagreement", "side", "attention", "lapses", "smoothness")
+"""The settings about judges, ties and smoothness; with none of them changed, the model is the paper's."""
+CLUSTER_OPTIONS = ("affinity", "length", "beta", "mu0", "kappa0", "a0", "b0")
+"""The settings of the cluster model's prior; see `judgemap.core.model.clusters` for what they mean."""
+LARGEST_SEED = 2**53
+"""Every program that reads JSON can represent integers up to this."""
+
+NORMAL_PLAN = Plan(most=8000)
+"""A thousand draws per chain are enough for most studies; the first day's answers, or answers that never contradict
+each
+other, may need 8,000. The limit is in draws, not seconds, so that the same seed gives the same numbers on a slow
+machine."""
+CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
+"""How much the cluster model draws by default; its chains mix more slowly than those of the others."""
+PANEL_PLAN = Plan(warmup=50, draws=400, most=1600)
+"""If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more."""
+
+LARGE = 4_000
+"""Maps with more areas than this are fitted by the engine for large maps (`study.large`)."""
+LARGE_PLAN = Plan(chains=16, warmup=20, draws=400, most=3200)
+"""For large maps: with tens of thousands of areas some R-hats are large by chance, and it takes this many draws from
+this
+many chains to bring the largest below 1.01."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +122,42 @@ def plan_setting(name: str, label: str, text: str, least: int) -> Any:  # noqa: 
     return new_setting(None, int, label, f"{text} Default: {usual}.", least=least, most=None)
 
 
-JUDGES, DISAGREEMENTS, SMOOTHNESS = ("alike", "differ"), ("map", "independent"), ("paper", "infer")
-TIES: dict[str, TieRule | None] = {"model": TieRule.RAO_KUPPER, "davidson": TieRule.DAVIDSON, "leave-out": None}
+def draw_seed() -> int:
+    """Draw a seed for when none was given; it is written into the results."""
+    return secrets.randbits(32)
+
+
+def _of_normal(default: float | None, label: str, text: str, check: Callable[[float], object]) -> Any:  # noqa: ANN401
+    """Make a number of the spatial and standard models, named by its Greek letter."""
+    return new_setting(default, float, label, text, symbol=label[0], models=NORMAL_MODELS, check=check)
+
+
+def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - like `field`
+    """Make a number of the cluster model's prior."""
+    default = next(each.default for each in fields(ClusterPrior) if each.name == name)
+
+    def check(value: float) -> ClusterPrior:
+        return ClusterPrior(np.ones((2, 2)), **{name: value})
+
+    return new_setting(default, float, symbol, text, symbol=symbol, models=("clusters",), check=check)
+
+
+def _of_judges(
+    label: str, text: str, choices: Mapping[str, str] | None = None, models: tuple[str, ...] = NORMAL_MODELS
+) -> Any:  # noqa: ANN401 - like `field`
+    """Make a setting about judges or ties: one of several choices, the first by default, or on and off."""
+    default = next(iter(choices)) if choices else False
+    return new_setting(default, type(default), label, text, choices=choices or {}, models=models)
+
+
+def _check_length(value: float) -> None:
+    if not value > 0:
+        raise ValueError(f"the length scale must be a positive number, received {value}")
+
+
+def _check_alpha(value: float) -> None:
+    if not value > 0:
+        raise ValueError(f"a fixed α must be a positive number, received {value}")
 
 
 class View(StrEnum):
@@ -135,322 +197,6 @@ _TITLES = {
     ("lapses", True): "lapses",
     ("smoothness", "infer"): "smoothness inferred",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PanelSettings:
-    """Which parts of `core.panel` are on; with none of them on, this is the paper's model.
-
-    >>> PanelSettings(judges="differ").by_judge, PanelSettings().by_judge
-    (True, False)
-    """
-
-    ties: str = "model"
-    """Rao and Kupper's rule ('model'), Davidson's ('davidson'), or 'leave-out'; it matters only if the data have
-    ties."""
-    judges: str = "alike"
-    disagreement: str = "map"
-    side: bool = False
-    attention: bool = False
-    lapses: bool = False
-    smoothness: str = "paper"
-
-    def __post_init__(self) -> None:
-        choices = {"ties": TIES, "judges": JUDGES, "disagreement": DISAGREEMENTS, "smoothness": SMOOTHNESS}
-        for name, known in choices.items():
-            value = getattr(self, name)
-            if value not in known:
-                hint = did_you_mean(str(value), tuple(known))
-                raise StudyError(f"there is no {name} {value!r}{hint}; choose one of {', '.join(known)}", field=name)
-        for name in ("side", "attention", "lapses"):
-            if not isinstance(getattr(self, name), bool):
-                raise StudyError(f"{name} must be true or false, received {getattr(self, name)!r}", field=name)
-
-    @property
-    def differ(self) -> bool:
-        """Whether each judge has their own view."""
-        return self.judges == "differ"
-
-    @property
-    def by_judge(self) -> bool:
-        """Whether anything differs from judge to judge."""
-        return self.differ or self.side or self.attention or self.lapses
-
-    @property
-    def view(self) -> View:
-        """Whose map the model shows, unless another is asked for."""
-        return View.POPULATION if self.differ else View.POOLED
-
-    def needs_panel(self, data: Comparisons) -> bool:
-        """Whether these settings and data need more than the paper's model."""
-        return self.by_judge or self.smoothness == "infer" or self._rule(data) is not None
-
-    def check_size(self, n_areas: int) -> None:
-        """Raise if the map has more areas than models of judges and ties can handle."""
-        if n_areas <= DENSE_LIMIT:
-            return
-        part = next(iter(self.options()), "ties")
-        leave = "fit with ties left out (--ties leave-out)" if part == "ties" else "leave it out"
-        raise StudyError(
-            f"{part}: with more than {DENSE_LIMIT:,} areas judges and ties cannot be modelled, and this map has "
-            f"{n_areas:,}; {leave}, or use a coarser map",
-            field=part,
-        )
-
-    def parts(self, data: Comparisons, covariance: Covariance) -> Parts:
-        """Choose the parts of the model for these data, or say why the data cannot support one."""
-        self._check(data)
-        views = covariance if self.disagreement == "map" else independent(covariance.n_areas)
-        return Parts(
-            ties=self._rule(data),
-            smoothness=Smoothness() if self.smoothness == "infer" else None,
-            disagreement=Disagreement(views) if self.differ else None,
-            side=Side() if self.side else None,
-            attention=Attention() if self.attention else None,
-            lapses=Lapses() if self.lapses else None,
-        )
-
-    def cluster_rule(self, data: Comparisons) -> TieRule | None:
-        """Choose the cluster model's tie rule for these data."""
-        self.check_clusters()
-        return self._rule(data)
-
-    def check_clusters(self) -> None:
-        """Raise unless the cluster model supports the tie rule."""
-        if self.ties == "davidson":
-            text = (
-                "ties: the model 'clusters' supports Rao and Kupper's ties, not Davidson's; choose "
-                "'model' or 'leave-out'"
-            )
-            raise StudyError(text, field="ties")
-
-    def options(self) -> dict[str, Any]:
-        """Return the settings that differ from the defaults, by name.
-
-        >>> PanelSettings(judges="differ", side=True).options()
-        {'judges': 'differ', 'side': True}
-        """
-        usual = {each.name: each.default for each in fields(self)}
-        return {name: value for name, value in asdict(self).items() if value != usual[name]}
-
-    @property
-    def titles(self) -> list[str]:
-        """What distinguishes a fit with these settings, in a few words each.
-
-        >>> PanelSettings(judges="differ", side=True).titles
-        ['judges differ', 'sides']
-        """
-        return [_TITLES[name, value] for name, value in self.options().items() if (name, value) in _TITLES]
-
-    def _rule(self, data: Comparisons) -> TieRule | None:
-        return TIES[self.ties] if data.tied.any() else None
-
-    def _check(self, data: Comparisons) -> None:
-        answered = data.decided | data.tied
-        if self.side and not data.sides:
-            raise StudyError(
-                "side: no answer is 'right', so the table shows winners and losers but not sides, and no judge's "
-                "lean can be estimated; leave it out, or give the columns left, right and outcome",
-                field="side",
-            )
-        if not self.by_judge:
-            return
-        part = (
-            "judges" if self.differ else next(name for name in ("side", "attention", "lapses") if getattr(self, name))
-        )
-        if unnamed := int((answered & (data.judge < 0)).sum()):
-            raise StudyError(
-                f"{part}: {unnamed:,} of {int(answered.sum()):,} answers do not name their judge, so judges cannot be "
-                "told apart; fill in the column 'judge', or fit with judges alike",
-                field=part,
-            )
-        answers = np.bincount(data.judge[answered], minlength=len(data.judges))
-        active = np.flatnonzero(answers)
-        if len(active) == 1:
-            raise StudyError(
-                f"{part}: all answers come from one judge ({quoted([data.judges[active[0]]])}), so we cannot say how "
-                "judges differ; ask more judges, or fit with judges alike",
-                field=part,
-            )
-        if len(active) and answers.max() == 1:
-            raise StudyError(
-                f"{part}: each of the {len(active):,} answers has a different judge, so judges' views cannot be told "
-                "from chance; check the column 'judge', or fit with judges alike",
-                field=part,
-            )
-
-
-def with_answers(data: Comparisons) -> tuple[Comparisons, tuple[str, ...]]:
-    """Keep the judges who answered, and also return the names of the others.
-
-    >>> data = Comparisons.from_words(("a", "b"), ["x", "y"], [0, 0], [1, 1], ["left", "skipped"])
-    >>> with_answers(data)[1]
-    ('y',)
-    """
-    answered = data.decided | data.tied
-    active = set(np.unique(data.judge[answered]).tolist())
-    silent = tuple(name for code, name in enumerate(data.judges) if code not in active)
-    return (data.only([name for name in data.judges if name not in silent]), silent) if silent else (data, ())
-
-
-T = TypeVar("T")
-NORMAL_PLAN = Plan(most=8000)
-"""A thousand draws per chain are enough for most studies; the first day's answers, or answers that never contradict
-each
-other, may need 8,000. The limit is in draws, not seconds, so that the same seed gives the same numbers on a slow
-machine."""
-CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
-"""How much the cluster model draws by default; its chains mix more slowly than those of the others."""
-PANEL_PLAN = Plan(warmup=50, draws=400, most=1600)
-"""If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more."""
-
-LARGE = 4_000
-"""Maps with more areas than this are fitted by the engine for large maps (`study.large`)."""
-LARGE_PLAN = Plan(chains=16, warmup=20, draws=400, most=3200)
-"""For large maps: with tens of thousands of areas some R-hats are large by chance, and it takes this many draws from
-this
-many chains to bring the largest below 1.01."""
-
-
-class RunOptions(TypedDict, total=False):
-    """How to sample; every entry has a default."""
-
-    sampler: str
-    """'hmc' (default) or 'gibbs'."""
-    chains: int
-    warmup: int
-    draws: int
-    thin: int
-    cores: int
-    """Threads to use; the draws do not depend on it."""
-    memory: float | None
-    """Gigabytes that a fit of a large map may use; by default whatever is free."""
-    watch: Watcher | None
-    """Called repeatedly with the draws so far."""
-
-
-class FitOptions(RunOptions, total=False):
-    """How to sample, and what to assume about judges and ties: see `PanelSettings`."""
-
-    ties: str
-    """'model' (default: Rao and Kupper's, if there are ties), 'davidson' or 'leave-out'."""
-    judges: str
-    """'alike' (default) or 'differ'."""
-    disagreement: str
-    """When judges differ, their views follow the 'map' (default) or are 'independent' from area to area."""
-    side: bool
-    attention: bool
-    lapses: bool
-    smoothness: str
-    """'paper' (default): as smooth as the prior; 'infer': the answers say how smooth the map is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """How to sample, with every option filled in."""
-
-    seed: int
-    plan: Plan
-    sampler: str = "hmc"
-    cores: int = 1
-    memory: float | None = None
-    watch: Watcher | None = None
-
-    def timed(self, sampling: Callable[[np.random.Generator], T]) -> tuple[T, float]:
-        """Sample, and return the draws and the seconds taken; if sampling breaks down, say so in a sentence."""
-        began = time.perf_counter()
-        try:
-            draws = sampling(np.random.default_rng(self.seed))
-        except FloatingPointError as error:
-            raise StudyError(f"the fit broke down ({error}); try the other sampler, or check the map's edges") from None
-        return draws, round(time.perf_counter() - began, 3)
-
-
-def usual_plan(panel: PanelSettings, n_areas: int) -> Plan:
-    """Return how much the spatial and standard models draw by default."""
-    if panel.by_judge:
-        return PANEL_PLAN
-    return LARGE_PLAN if n_areas > LARGE else NORMAL_PLAN
-
-
-def fill_in(usual: Plan, given: Mapping[str, Any]) -> Plan:
-    """Apply the given numbers to a plan; a given number of draws is final, so the chains do not go on beyond it.
-
-    >>> fill_in(PANEL_PLAN, {"draws": 100})
-    Plan(chains=8, warmup=50, draws=100, thin=1, most=0)
-    """
-    return replace(usual, **given, most=0 if "draws" in given else usual.most)
-
-
-def settle(seed: int, options: RunOptions, usual: Plan) -> Run:
-    """Fill in the options that were left out."""
-    given: dict[str, Any] = dict(options)
-    how = {name: given.pop(name) for name in ("sampler", "cores", "memory", "watch") if name in given}
-    if how.get("sampler", "hmc") not in SAMPLERS:
-        raise StudyError(f"there is no sampler {how['sampler']!r}; choose one of {', '.join(SAMPLERS)}")
-    try:
-        return Run(seed, fill_in(usual, given), **how)
-    except ValueError as error:
-        raise StudyError(str(error)) from None
-    except TypeError:
-        known = RunOptions.__annotations__
-        unknown = sorted(set(given) - set(known))
-        raise StudyError(f"there is no option {unknown[0]!r}; the options are {', '.join(known)}") from None
-
-
-def settle_panel(seed: int, options: FitOptions, n_areas: int) -> tuple[PanelSettings, Run]:
-    """Fill in the options that were left out, and separate those about judges and ties from the others."""
-    names = [each.name for each in fields(PanelSettings)]
-    given: dict[str, Any] = dict(options)
-    panel = PanelSettings(**{name: given.pop(name) for name in names if name in given})
-    return panel, settle(seed, RunOptions(**given), usual_plan(panel, n_areas))  # type: ignore[typeddict-item]
-
-
-if TYPE_CHECKING:
-    from judgemap.study.data.comparisons import Comparisons, Direction
-    from judgemap.study.fit.result import Fit
-
-NORMAL_MODELS = ("spatial", "standard")
-AFFINITIES = ("communicability", "window", "decay")
-LOSSES = {"vi": "least variation of information", "binder": "least Binder loss"}
-SAMPLER_NAMES = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Gibbs, as in the paper"}
-LARGEST_SEED = 2**53
-"""Every program that reads JSON can represent integers up to this."""
-_CLUSTERS: dict[str, Any] = {each.name: each.default for each in fields(ClusterPrior)}
-"""The cluster model's default hyperparameters."""
-_PANEL: dict[str, Any] = {each.name: each.default for each in fields(PanelSettings)}
-
-
-def draw_seed() -> int:
-    """Draw a seed for when none was given; it is written into the results."""
-    return secrets.randbits(32)
-
-
-def _of_normal(default: float | None, label: str, text: str, check: Callable[[float], object]) -> Any:  # noqa: ANN401
-    """Make a number of the spatial and standard models, named by its Greek letter."""
-    return new_setting(default, float, label, text, symbol=label[0], models=NORMAL_MODELS, check=check)
-
-
-def _of_clusters(name: str, symbol: str, text: str) -> Any:  # noqa: ANN401 - like `field`
-    """Make a number of the cluster model's prior."""
-
-    def check(value: float) -> ClusterPrior:
-        return ClusterPrior(np.ones((2, 2)), **{name: value})
-
-    return new_setting(_CLUSTERS[name], float, symbol, text, symbol=symbol, models=("clusters",), check=check)
-
-
-def _of_panel(
-    name: str, label: str, text: str, choices: Mapping[str, str] | None = None, models: tuple[str, ...] = NORMAL_MODELS
-) -> Any:  # noqa: ANN401 - like `field`
-    """Make a setting about judges or ties: one of several choices, or on and off."""
-    default = _PANEL[name]
-    return new_setting(default, type(default), label, text, choices=choices or {}, models=models)
-
-
-def _check_length(value: float) -> None:
-    if not value > 0:
-        raise ValueError(f"the length scale must be a positive number, received {value}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -500,7 +246,7 @@ class FitSettings:
         check=_check_length,
     )
     alpha: float | None = _of_normal(
-        None, "α, fixed", "Fix α, the prior's standard deviation; otherwise inferred.", lambda a: FixedVariance(a**2)
+        None, "α, fixed", "Fix α, the prior's standard deviation; otherwise inferred.", _check_alpha
     )
     chi: float = _of_normal(
         InverseGamma().shape, "χ", "Shape of the inverse-gamma prior of α².", lambda x: InverseGamma(shape=x)
@@ -508,8 +254,7 @@ class FitSettings:
     omega: float = _of_normal(
         InverseGamma().scale, "ω", "Scale of the inverse-gamma prior of α².", lambda x: InverseGamma(scale=x)
     )
-    ties: str = _of_panel(
-        "ties",
+    ties: str = _of_judges(
         "Ties",
         "How to treat answers of 'about the same'.",
         {
@@ -519,27 +264,23 @@ class FitSettings:
         },
         models=MODELS,
     )
-    judges: str = _of_panel(
-        "judges",
+    judges: str = _of_judges(
         "Judges",
         "Whether all judges share one map, or each has their own view around the population's.",
         {"alike": "Alike, as in the paper", "differ": "Differ: each has their own view"},
     )
-    disagreement: str = _of_panel(
-        "disagreement",
+    disagreement: str = _of_judges(
         "Disagreement of judges",
         "When judges differ: whether a judge sees neighbouring areas alike.",
         {"map": "Follows the map", "independent": "Independent from area to area"},
     )
-    side: bool = _of_panel("side", "Side", "Let each judge favour the left or the right area.")
-    attention: bool = _of_panel(
-        "attention",
+    side: bool = _of_judges("Side", "Let each judge favour the left or the right area.")
+    attention: bool = _of_judges(
         "Attention",
         "Let each judge's answers follow the map more or less closely, or the other way round.",
     )
-    lapses: bool = _of_panel("lapses", "Lapses", "Let each judge give a share of the answers without looking.")
-    smoothness: str = _of_panel(
-        "smoothness",
+    lapses: bool = _of_judges("Lapses", "Let each judge give a share of the answers without looking.")
+    smoothness: str = _of_judges(
         "Smoothness",
         "How smooth the map is.",
         {"paper": "As smooth as the prior, as in the paper", "infer": "As smooth as the answers suggest"},
@@ -603,18 +344,17 @@ class FitSettings:
         if self.clusters is not None and self.model != "clusters":
             text = "clusters: only the model 'clusters' has clusters; choose it, or leave this out"
             raise StudyError(text, field="clusters")
-        if self.model == "clusters":
-            self.panel.check_clusters()
-        for name in self.panel.options():
+        if self.model == "clusters" and self.ties == "davidson":
+            text = (
+                "ties: the model 'clusters' supports Rao and Kupper's ties, not Davidson's; choose "
+                "'model' or 'leave-out'"
+            )
+            raise StudyError(text, field="ties")
+        for name in self._about_judges:
             if self.model not in SETTINGS[name].models:
                 fitting = " or ".join(map(repr, SETTINGS[name].models))
                 text = f"{name}: the model {self.model!r} has no such part; choose the model {fitting}, or leave it out"
                 raise StudyError(text, field=name)
-
-    @cached_property
-    def panel(self) -> PanelSettings:
-        """What is assumed about judges and ties."""
-        return PanelSettings(**{name: getattr(self, name) for name in _PANEL})
 
     @cached_property
     def variance(self) -> VariancePrior:
@@ -622,39 +362,180 @@ class FitSettings:
         return InverseGamma(self.chi, self.omega) if self.alpha is None else FixedVariance(self.alpha**2)
 
     @property
+    def differ(self) -> bool:
+        """Whether each judge has their own view."""
+        return self.judges == "differ"
+
+    @property
+    def by_judge(self) -> bool:
+        """Whether anything differs from judge to judge.
+
+        >>> FitSettings(judges="differ").by_judge, FitSettings().by_judge
+        (True, False)
+        """
+        return self.differ or self.side or self.attention or self.lapses
+
+    @property
+    def view(self) -> View:
+        """Whose map the model shows, unless another is asked for."""
+        return View.POPULATION if self.differ else View.POOLED
+
+    @property
+    def titles(self) -> list[str]:
+        """What distinguishes a fit from the paper's model, in a few words each.
+
+        >>> FitSettings(judges="differ", side=True).titles
+        ['judges differ', 'sides']
+        """
+        return [_TITLES[each] for each in self._about_judges.items() if each in _TITLES]
+
+    @property
+    def _about_judges(self) -> dict[str, Any]:
+        """The settings about judges, ties and smoothness that are not the defaults, by name."""
+        given = {name: getattr(self, name) for name in JUDGE_OPTIONS}
+        return {name: value for name, value in given.items() if value != DEFAULTS[name]}
+
+    @property
     def plan(self) -> Plan:
         """How much is drawn for a map that is not large."""
         return self.plan_for(0)
 
     def plan_for(self, n_areas: int) -> Plan:
-        """Return how much is drawn for a map with this many areas."""
-        given = {name: getattr(self, name) for name in NORMAL_PLAN.numbers()}
-        usual = CLUSTER_PLAN if self.model == "clusters" else usual_plan(self.panel, n_areas)
-        return fill_in(usual, {name: value for name, value in given.items() if value is not None})
+        """Return how much is drawn for a map of this many areas; a given number of draws is final.
 
-    @property
-    def of_clusters(self) -> "ClusterSettings":
-        """The settings of the cluster model's prior."""
-        given = {each.name: getattr(self, each.name) for each in fields(ClusterSettings)}
-        return ClusterSettings(**{name: value for name, value in given.items() if value is not None})
+        >>> FitSettings(judges="differ", draws=100).plan_for(77)
+        Plan(chains=8, warmup=50, draws=100, thin=1, most=0)
+        """
+        if self.model == "clusters":
+            usual = CLUSTER_PLAN
+        elif self.by_judge:
+            usual = PANEL_PLAN
+        else:
+            usual = LARGE_PLAN if n_areas > LARGE else NORMAL_PLAN
+        given = {name: getattr(self, name) for name in usual.numbers()}
+        given = {name: value for name, value in given.items() if value is not None}
+        return replace(usual, **given, most=0 if "draws" in given else usual.most)
+
+    def rule(self, data: Comparisons) -> TieRule | None:
+        """Choose the rule for ties, if these data have any."""
+        return TIES[self.ties] if data.tied.any() else None
+
+    def needs_panel(self, data: Comparisons) -> bool:
+        """Whether these settings and data need more than the paper's model."""
+        return self.by_judge or self.smoothness == "infer" or self.rule(data) is not None
+
+    def check_size(self, n_areas: int) -> None:
+        """Raise if the map has more areas than models of judges and ties can handle."""
+        if n_areas <= DENSE_LIMIT:
+            return
+        part = next(iter(self._about_judges), "ties")
+        leave = "fit with ties left out (--ties leave-out)" if part == "ties" else "leave it out"
+        raise StudyError(
+            f"{part}: with more than {DENSE_LIMIT:,} areas judges and ties cannot be modelled, and this map has "
+            f"{n_areas:,}; {leave}, or use a coarser map",
+            field=part,
+        )
+
+    def parts(self, data: Comparisons, covariance: Covariance) -> Parts:
+        """Choose the parts of the model for these data, or say why the data cannot support one."""
+        self._check_judges(data)
+        views = covariance if self.disagreement == "map" else independent(covariance.n_areas)
+        return Parts(
+            ties=self.rule(data),
+            smoothness=Smoothness() if self.smoothness == "infer" else None,
+            disagreement=Disagreement(views) if self.differ else None,
+            side=Side() if self.side else None,
+            attention=Attention() if self.attention else None,
+            lapses=Lapses() if self.lapses else None,
+        )
+
+    def _check_judges(self, data: Comparisons) -> None:
+        answered = data.decided | data.tied
+        if self.side and not data.sides:
+            raise StudyError(
+                "side: no answer is 'right', so the table shows winners and losers but not sides, and no judge's "
+                "lean can be estimated; leave it out, or give the columns left, right and outcome",
+                field="side",
+            )
+        if not self.by_judge:
+            return
+        part = (
+            "judges" if self.differ else next(name for name in ("side", "attention", "lapses") if getattr(self, name))
+        )
+        if unnamed := int((answered & (data.judge < 0)).sum()):
+            raise StudyError(
+                f"{part}: {unnamed:,} of {int(answered.sum()):,} answers do not name their judge, so judges cannot be "
+                "told apart; fill in the column 'judge', or fit with judges alike",
+                field=part,
+            )
+        answers = np.bincount(data.judge[answered], minlength=len(data.judges))
+        active = np.flatnonzero(answers)
+        if len(active) == 1:
+            raise StudyError(
+                f"{part}: all answers come from one judge ({quoted([data.judges[active[0]]])}), so we cannot say how "
+                "judges differ; ask more judges, or fit with judges alike",
+                field=part,
+            )
+        if len(active) and answers.max() == 1:
+            raise StudyError(
+                f"{part}: each of the {len(active):,} answers has a different judge, so judges' views cannot be told "
+                "from chance; check the column 'judge', or fit with judges alike",
+                field=part,
+            )
+
+    def cluster_prior(self, areas: Areas) -> ClusterPrior:
+        """Build the prior of clusters for these areas, or say what is wrong with it.
+
+        ``affinity`` is how strongly nearby areas attract each other into a cluster: ``communicability`` (the paper's),
+        ``window`` (1 up to ``length`` borders away) or ``decay`` (exponential in borders crossed, over ``length``).
+        """
+        length = 1.0 if self.length is None else self.length
+        try:
+            if self.affinity == "communicability":
+                affinity = communicability_matrix(areas.graph)
+            else:
+                affinity = window(areas.graph, int(length)) if self.affinity == "window" else decay(areas.graph, length)
+            alone = np.flatnonzero((affinity - np.diag(np.diag(affinity))).sum(axis=1) == 0)
+            if len(alone):
+                raise StudyError(
+                    f"{areas.names[alone[0]]!r} has no neighbour to share a cluster with; "
+                    "join it to an area with an extra edge, or choose a wider affinity"
+                )
+            return ClusterPrior(affinity, self.beta, self.mu0, self.kappa0, self.a0, self.b0)
+        except StudyError:
+            raise
+        except ValueError as error:
+            raise StudyError(f"the prior of the clusters cannot be built: {error}") from None
 
     def run(
         self,
-        data: "Comparisons",
+        data: Comparisons,
         areas: Areas,
         *,
+        covariance: Covariance | None = None,
         cores: int = 1,
         memory: float | None = None,
         watch: Watcher | None = None,
     ) -> "Fit":
         """Fit the model.
 
+        ``covariance`` is a correlation of areas built in Python, for the spatial model, in place of ``prior``;
         ``cores`` is the number of threads, which does not affect the numbers; ``memory`` is how many gigabytes a fit of
         a large map may use, by default whatever is free; ``watch`` is called with the draws so far.
         """
-        from judgemap.study.fit.fitting import run_settings  # imported here because `fit` imports this module
+        from judgemap.study.fit.fitting import fit  # imported here because it imports this module
 
-        return run_settings(self, data, areas, cores, memory, watch)
+        if not isinstance(data, Comparisons) or not isinstance(areas, Areas):
+            raise StudyError(
+                "a fit takes the comparisons first and then the areas, as jm.read_comparisons and jm.read_areas return "
+                f"them; received {type(data).__name__} and {type(areas).__name__}"
+            )
+        if covariance is not None and not isinstance(covariance, Covariance):
+            raise StudyError(
+                f"covariance must be one that jm.prior_covariance returns, received {covariance!r}; to choose a prior "
+                "by its name, write prior="
+            )
+        return fit(Run(self, self.plan_for(len(areas)), cores, memory, watch), data, areas, covariance)
 
     def options(self) -> list[str]:
         """Return the command-line options: those that differ from the default, and the seed.
@@ -667,7 +548,7 @@ class FitSettings:
         pairs = ([f"--{name}"] if value is True else [f"--{name}", str(value)] for name, value in changed.items())
         return [word for pair in pairs for word in pair]
 
-    def command(self, comparisons: str, areas_file: str, winner_is: "Direction" = "lower") -> str:
+    def command(self, comparisons: str, areas_file: str, winner_is: Direction = "lower") -> str:
         """Return the command line that gives the same numbers.
 
         ``areas_file`` is a boundary file, or edges.csv with areas.csv for the names next to it.
@@ -706,47 +587,33 @@ DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(FitSettin
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterSettings:
-    """What is assumed about clusters; see `judgemap.core.model.clusters` for the meaning of each setting.
+class Run:
+    """One run of some settings on one map: how much is drawn, with what, and who watches."""
 
-    ``affinity`` is how strongly nearby areas attract each other into a cluster: ``communicability`` (the paper's),
-    ``window`` (1 up to ``length`` borders away) or ``decay`` (exponential in borders crossed, over ``length``).
+    settings: FitSettings
+    plan: Plan
+    cores: int = 1
+    memory: float | None = None
+    watch: Watcher | None = None
 
-    >>> ClusterSettings(affinity="decay", length=2.0).beta
-    1e-08
-    """
-
-    affinity: str = AFFINITIES[0]
-    length: float = 1.0
-    beta: float = _CLUSTERS["beta"]
-    mu0: float = _CLUSTERS["mu0"]
-    kappa0: float = _CLUSTERS["kappa0"]
-    a0: float = _CLUSTERS["a0"]
-    b0: float = _CLUSTERS["b0"]
-
-    def prior(self, areas: Areas) -> ClusterPrior:
-        """Build the prior for these areas, or say what is wrong with it."""
+    def timed(self, sampling: Callable[[np.random.Generator], T]) -> tuple[T, float]:
+        """Sample, and return the draws and the seconds taken; if sampling breaks down, say so in a sentence."""
+        began = time.perf_counter()
         try:
-            affinity = self._affinity(areas)
-            alone = np.flatnonzero((affinity - np.diag(np.diag(affinity))).sum(axis=1) == 0)
-            if len(alone):
-                raise StudyError(
-                    f"{areas.names[alone[0]]!r} has no neighbour to share a cluster with; "
-                    "join it to an area with an extra edge, or choose a wider affinity"
-                )
-            return ClusterPrior(affinity, self.beta, self.mu0, self.kappa0, self.a0, self.b0)
-        except StudyError:
-            raise
-        except ValueError as error:
-            raise StudyError(f"the prior of the clusters cannot be built: {error}") from None
+            draws = sampling(np.random.default_rng(self.settings.seed))
+        except FloatingPointError as error:
+            raise StudyError(f"the fit broke down ({error}); try the other sampler, or check the map's edges") from None
+        return draws, round(time.perf_counter() - began, 3)
 
-    def _affinity(self, areas: Areas) -> np.ndarray:
-        if self.affinity == "communicability":
-            return communicability_matrix(areas.graph)
-        if self.affinity == "window":
-            return window(areas.graph, int(self.length))
-        if self.affinity == "decay":
-            return decay(areas.graph, self.length)
-        hint = did_you_mean(self.affinity, AFFINITIES)
-        text = f"there is no affinity {self.affinity!r}{hint}; choose one of {quoted(AFFINITIES)}"
-        raise StudyError(text, field="affinity")
+
+def with_answers(data: Comparisons) -> tuple[Comparisons, tuple[str, ...]]:
+    """Keep the judges who answered, and also return the names of the others.
+
+    >>> data = Comparisons.from_words(("a", "b"), ["x", "y"], [0, 0], [1, 1], ["left", "skipped"])
+    >>> with_answers(data)[1]
+    ('y',)
+    """
+    answered = data.decided | data.tied
+    active = set(np.unique(data.judge[answered]).tolist())
+    silent = tuple(name for code, name in enumerate(data.judges) if code not in active)
+    return (data.only([name for name in data.judges if name not in silent]), silent) if silent else (data, ())

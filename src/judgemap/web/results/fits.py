@@ -1,7 +1,6 @@
 """The fits of a study: ask for one, with all options; list them, watch one, stop it, have them made automatically."""
 
 import re
-from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Direction
-from judgemap.study.fit.settings import DEFAULTS, LARGE, MODELS, SETTINGS, FitSettings, PanelSettings, Setting
+from judgemap.study.fit.settings import DEFAULTS, JUDGE_OPTIONS, LARGE, MODELS, SETTINGS, FitSettings, Setting
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun, excluded_from
@@ -212,7 +211,6 @@ USES = (
 )
 ON_TOP = ("model", "judges")
 """The settings that everybody sees; the others are in groups."""
-PANEL = {each.name for each in fields(PanelSettings)}
 OF_JUDGES = "Judges and their answers"
 GROUPS = (OF_JUDGES, "The spatial and the standard model", "Clusters", "Sampling")
 
@@ -251,7 +249,7 @@ def make_field(setting: Setting) -> forms.Field:
 
 def group_of(name: str, setting: Setting) -> str:
     """Return the heading under which a setting stands."""
-    if name in PANEL:
+    if name in JUDGE_OPTIONS:
         return OF_JUDGES
     if setting.models == ("clusters",):
         return "Clusters"

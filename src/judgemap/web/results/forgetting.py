@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from judgemap.study.fit.settings import PanelSettings
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, PopulationMap
 from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.jobs import log_line
@@ -121,8 +121,8 @@ def _judges_in(kept: FitRun, run: FitRun) -> int:
 
 def _is_by_judge(kept: FitRun, run: FitRun) -> bool:
     """Say whether a fit's model describes individual judges."""
-    panel = (kept.info or run.info).get("panel")
-    return panel is not None and PanelSettings(**panel).by_judge
+    settings = (kept.info or run.info).get("settings")
+    return settings is not None and FitSettings(**settings).by_judge
 
 
 def _remove_results(run: FitRun, why: str) -> None:

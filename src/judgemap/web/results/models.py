@@ -77,7 +77,7 @@ class FitRun(Job):
     @property
     def panel_titles(self) -> list[str]:
         """The unusual assumptions about judges and ties in its settings, a few words each."""
-        return FitSettings.from_dict(self.settings).panel.titles
+        return FitSettings.from_dict(self.settings).titles
 
     @property
     def label(self) -> str:

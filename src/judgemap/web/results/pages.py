@@ -84,7 +84,7 @@ def title_of(run: FitRun) -> str:
         parts.append(f"without {_listed(run.left_out)}")
     if run.only:
         parts.append(f"only {_listed(run.only)}")
-    parts += settings.panel.titles
+    parts += settings.titles
     changed = {name: getattr(settings, name) for name, each in SETTINGS.items() if each.symbol}
     parts += [
         f"{SETTINGS[name].symbol} = {value:g}" for name, value in changed.items() if value not in (None, DEFAULTS[name])

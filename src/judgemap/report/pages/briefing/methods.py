@@ -145,7 +145,7 @@ def _prior(fit: Fit) -> str:
 
 
 def _normal_prior(fit: Fit) -> str:
-    correlation, variance = fit.record.correlation, fit.record.hyperparameters
+    correlation, variance = fit.record.correlation, fit.settings.variance
     if correlation is None or correlation.kind == "independent":
         prior = "A priori, λ ~ N(0, α²I): areas are independent."
     elif correlation.kind in KERNELS:
@@ -173,10 +173,10 @@ def _normal_prior(fit: Fit) -> str:
 
 
 def _cluster_prior(fit: ClusterFit) -> str:
-    given, chosen = fit.settings, fit.chosen
-    affinity = AFFINITIES[given.affinity].format(length=given.length)
+    given = fit.settings
+    affinity = AFFINITIES[given.affinity].format(length=fit.record.assumed["length"])
     losses = {"vi": "variation of information (Wade and Ghahramani, 2018)", "binder": "Binder's loss (Binder, 1978)"}
-    among = f" among those of {chosen.n_clusters} clusters" if chosen.n_clusters else ""
+    among = f" among those of {given.clusters} clusters" if given.clusters else ""
     chances = ", ".join(f"{k} ({chance:.3f})" for k, chance in fit.n_clusters.nlargest(3).items())
     return (
         "Areas were clustered by location and risk together (Seymour, Nyarko-Agyei et al., 2022) with a distance "
@@ -185,7 +185,7 @@ def _cluster_prior(fit: ClusterFit) -> str:
         f"λ ~ N(m_k, σ_k²), with a normal-inverse-gamma prior on (m_k, σ_k²), μ₀ = {given.mu0:g}, κ₀ = "
         f"{given.kappa0:g}, a₀ = {given.a0:g}, b₀ = {given.b0:g}. The most likely numbers of clusters "
         f"(posterior probability) are {chances}; the partition shown, of {fit.best.n_clusters} clusters, minimises "
-        f"the posterior expectation of the {losses[chosen.loss]}{among}.{_bridges(fit)}"
+        f"the posterior expectation of the {losses[given.loss]}{among}.{_bridges(fit)}"
     )
 
 
