@@ -102,7 +102,7 @@ def undrawn(monkeypatch):
     """Leave pictures empty, for tests of the words around them: drawing is most of the work of a briefing."""
 
     def write_nothing(_canvas, file, **_options):
-        file.write('<svg xmlns="http://www.w3.org/2000/svg"></svg>')
+        file.write(b'<svg xmlns="http://www.w3.org/2000/svg"></svg>')
 
     monkeypatch.setattr("matplotlib.backends.backend_svg.FigureCanvasSVG.print_svg", write_nothing)
     monkeypatch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)

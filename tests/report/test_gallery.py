@@ -114,8 +114,10 @@ def test_files_are_as_wide_as_a_column(drawn, tmp_path, millimetres):
         assert sizes == pytest.approx(expected, abs=0.01)
         assert root.attrib["viewBox"].split()[2] == "360"
         pdf = picture.save(tmp_path / f"{name}.pdf", millimetres).read_bytes()
-        box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf)
-        assert [float(side) * POINT for side in box.groups()] == pytest.approx(expected, abs=0.01)
+        box = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf)[-1]
+        assert [float(side) * POINT for side in box] == pytest.approx(expected, abs=0.01)
+        for number, place in re.findall(rb"\n(\d+) 1\n(\d{10}) 00000 n", pdf):
+            assert pdf[int(place) :].startswith(number + b" 0 obj"), "the update's table says where its objects are"
         with Image.open(picture.save(tmp_path / f"{name}.png", millimetres)) as image:
             assert image.width == pytest.approx(millimetres / 25.4 * 300, rel=0.01)
 

@@ -18,7 +18,6 @@ from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -144,16 +143,7 @@ class Picture:
     @cached_property
     def _svg(self) -> str:
         # Kept, because a study's page and its briefing show the same pictures.
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        canvas, dpi = self.figure.canvas, self.figure.dpi
-        with style(), io.StringIO() as written:
-            try:  # not savefig, which draws a figure twice: the first time for limits that ours do not need
-                page: Any = FigureCanvasSVG(self.figure)  # its functions have no type hints
-                page.print_svg(written, metadata=nothing)
-            finally:
-                self.figure.set_canvas(canvas)
-                self.figure.dpi = dpi
-            text = written.getvalue()
+        text = self._written("svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))).decode()
         text = text[text.index("<svg") :]
         text = re.sub(r' d="[^"]*"', lambda path: _HUNDREDTHS.sub("", path[0]), text)
         text = text.replace("'DejaVu Sans', sans-serif", FONTS).replace("'DejaVu Sans'", FONTS)
@@ -162,8 +152,11 @@ class Picture:
 
     def png(self, dpi: int = 200) -> bytes:
         """Return the picture as a PNG file."""
+        return self._written("png", dpi=dpi, metadata={"Software": None})
+
+    def _written(self, kind: str, **options: Any) -> bytes:  # noqa: ANN401 - matplotlib's options
         with style(), io.BytesIO() as written:
-            self.figure.savefig(written, format="png", dpi=dpi, metadata={"Software": None})
+            self.figure.savefig(written, format=kind, **options)
             return written.getvalue()
 
     def save(self, path: str | Path, millimetres: float = COLUMN) -> Path:
@@ -194,30 +187,36 @@ class Picture:
         return self.png(dpi=round(300 * millimetres / 25.4 / self.figure.get_size_inches()[0]))
 
     def _sized_pdf(self, millimetres: float) -> bytes:
-        """Draw as matplotlib's own PDF canvas does, but on a page of another size, through a scaling matrix."""
-        from matplotlib.backends import backend_mixed, backend_pdf
-
-        pdf: Any = backend_pdf  # its functions have no type hints
-        mixed: Any = backend_mixed
-        width, height = self.figure.get_size_inches()
-        scale = millimetres / 25.4 / width
-        dpi = self.figure.dpi
-        with style(), io.BytesIO() as written:
-            file = pdf.PdfFile(written, metadata={"CreationDate": None})
-            try:
-                self.figure.dpi = 72
-                file.newPage(scale * width, scale * height)
-                file.output(scale, 0, 0, scale, 0, 0, pdf.Op.concat_matrix)
-                renderer = pdf.RendererPdf(file, 300, height, width)
-                page = mixed.MixedModeRenderer(self.figure, width, height, 300, renderer)
-                self.figure.draw(page)
-                page.finalize()
-                file.finalize()
-            finally:
-                self.figure.dpi = dpi
-                file.close()
-            return written.getvalue()
+        pdf = self._written("pdf", metadata={"CreationDate": None})
+        return _scaled(pdf, millimetres / 25.4 / self.figure.get_size_inches()[0])
 
     def _repr_svg_(self) -> str:
         """Show the picture in a notebook."""
         return self.svg()
+
+
+def _scaled(pdf: bytes, scale: float) -> bytes:
+    """Scale the only page of a PDF by an update at its end: the page again, with a matrix before its contents.
+
+    See ISO 32000-1, 7.5.6: later objects replace earlier ones of the same number; `/Prev` leads to the earlier table.
+    """
+
+    def find(pattern: bytes) -> re.Match[bytes]:
+        return cast("re.Match[bytes]", re.search(pattern, pdf, re.S))
+
+    found, box = (
+        find(rb"\n(\d+) 0 obj\n(<< /Type /Page .*?>>)\nendobj"),
+        find(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]"),
+    )
+    size, root, start = find(rb"/Size (\d+)")[1], find(rb"/Root (\d+ 0 R)")[1], find(rb"startxref\n(\d+)")[1]
+    wide, high = (scale * float(each) for each in box.groups())
+    page = found[2].replace(box[0], b"/MediaBox [ 0 0 %.4f %.4f ]" % (wide, high))
+    page = re.sub(rb"/Contents (\d+ 0 R)", rb"/Contents [ %b 0 R \1 ]" % size, page)
+    matrix = b"%.8f 0 0 %.8f 0 0 cm\n" % (scale, scale)
+    update, places = b"", []
+    for number, body in ((found[1], page), (size, b"<< /Length %d >>\nstream\n%bendstream" % (len(matrix), matrix))):
+        places.append((int(number), len(pdf) + len(update)))
+        update += b"%b 0 obj\n%b\nendobj\n" % (number, body)
+    table = b"".join(b"%d 1\n%010d 00000 n \n" % place for place in places)
+    trailer = b"<< /Size %d /Root %b /Prev %b >>" % (int(size) + 1, root, start)
+    return pdf + update + b"xref\n%btrailer\n%b\nstartxref\n%d\n%%%%EOF\n" % (table, trailer, len(pdf) + len(update))
