@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -61,3 +62,46 @@ def test_prior_of_nothing(judgemap, edges, tmp_path, of, picture, words):
     assert result.status == 2
     assert words in result.err
     assert not (tmp_path / picture).exists()
+
+
+def test_symbols_are_written_whatever_the_locale_says():
+    done = subprocess.run(
+        [sys.executable, "-m", "judgemap", "plan", "--help"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "200"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "α" in done.stdout.decode()
+
+
+@pytest.mark.parametrize("options", [["-o", "areas.csv"], ["-o", "pairs.csv", "--picture", "./edges.csv"]])
+def test_no_command_overwrites_what_it_reads(judgemap, edges, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    result = judgemap("schedule", *edges, *options, "--pairs", 10)
+    assert result.status == 2
+    assert "is a file that this command reads; name another one for the result" in result.err
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        ("study.plan.schedules.read_weights", ["schedule", "--weights", "w.csv", "-o", "pairs.csv"]),
+        ("study.fit.result.load_fit", ["report", ".", "-o", "report.html"]),
+        ("study.fit.result.load_fit", ["export", ".", "-o", "areas.gpkg"]),
+    ],
+)
+def test_ctrl_c_is_a_sentence(judgemap, edges, step, words, tmp_path, monkeypatch):
+    """At a moment in the middle, as if the user pressed it then."""
+
+    def press(*_given):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(f"judgemap.{step}", press)
+    monkeypatch.setattr("judgemap.cli.schedule.read_weights", press)
+    result = judgemap(*words, *(edges if words[0] == "schedule" else []))
+    assert result.status == 130
+    assert result.err == "judgemap: interrupted; the command did not finish\n"

@@ -224,3 +224,26 @@ def test_judges_who_are_left_out_are_gone():
 def test_bad_columns(changes, sentence):
     with pytest.raises(ValueError, match=sentence):
         small(**changes)
+
+
+def test_what_may_have_been_meant_is_looked_up_only_for_rows_that_are_listed(tmp_path, square, monkeypatch):
+    asked = []
+    monkeypatch.setattr(type(square), "unknown", lambda _areas, label: asked.append(label) or f"no {label}")
+    path = tmp_path / "comparisons.csv"
+    path.write_text("winner,loser\n" + f"{square.ids[0]},{square.ids[1]}\n" + f"nowhere,{square.ids[0]}\n" * 200)
+    with pytest.raises(jm.StudyError, match="and 190 more bad lines"):
+        jm.read_comparisons(path, square)
+    assert len(asked) == 10
+
+
+def test_rows_repeated_ten_times_bring_a_note(square):
+    from judgemap.study.fit.record import NoteKind, data_notes
+
+    def noted(times, seconds=None):
+        sides = np.zeros(times, int), np.ones(times, int)
+        data = Comparisons.from_words(square.ids, ["ann"] * times, *sides, ["left"] * times, seconds)
+        kinds = {note.kind: note.text for note in data_notes(data, data.counts().decided(), square, "spatial")}
+        return kinds.get(NoteKind.REPEATED, "")
+
+    assert "up to 10 times" in noted(10)
+    assert noted(9) == noted(10, np.arange(10.0)) == "", "answers at different times are no copies"

@@ -7,7 +7,6 @@ from typing import Annotated, cast
 import typer
 
 from judgemap.cli import inputs
-from judgemap.cli.progress import stoppable
 from judgemap.core.threads import available_cores
 from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Direction, read_comparisons
@@ -44,15 +43,14 @@ def compare(
     if output is not None:
         check_file(output)
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
-    with stoppable():
-        judged = compare_models(
-            data,
-            areas,
-            seed=inputs.choose_seed(seed),
-            models=None if models is None else [name.strip() for name in models.split(",")],
-            cores=cores or available_cores(),
-            model=model,
-        )
+    judged = compare_models(
+        data,
+        areas,
+        seed=inputs.choose_seed(seed),
+        models=None if models is None else [name.strip() for name in models.split(",")],
+        cores=cores or available_cores(),
+        model=model,
+    )
     if output is not None:
         write_whole(output, judged.table.to_csv(index=False).encode())
     if as_json:

@@ -1,7 +1,12 @@
 """The `judgemap` command. A user's mistake is one sentence on standard error and exit status 2."""
 
+import functools
+import io
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,6 +43,8 @@ HOMES = {
     "export": "results",
 }
 """The modules of commands that do not have one of their own name."""
+WRITTEN = ("output", "picture")
+"""The options that name a file to write."""
 
 
 class Commands(TyperGroup):
@@ -66,10 +73,30 @@ def load_command(name: str) -> "Command":
         command = typer.main.get_group(module.app)
     else:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name=name)(getattr(module, name))
+        alone.command(name=name)(_guarded(name, getattr(module, name)))
         command = typer.main.get_command(alone)
     command.name, command.short_help = name, SUMMARIES[name]
     return command
+
+
+def _guarded(name: str, command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command refuse to overwrite a file that it reads, and say in a sentence that Ctrl-C stopped it.
+
+    Servers and workers have their own way of stopping.
+    """
+
+    @functools.wraps(command)
+    def guarded(**given: Any) -> None:  # noqa: ANN401 - whatever the command's signature says
+        read = [path for option, path in given.items() if isinstance(path, Path) and option not in WRITTEN]
+        for path in (given.get(option) for option in WRITTEN):
+            if path is not None and any(each.is_file() and each.resolve() == path.resolve() for each in read):
+                raise StudyError(f"{path} is a file that this command reads; name another one for the result")
+        from judgemap.cli.progress import stoppable
+
+        with nullcontext() if HOMES.get(name) == "serving" else stoppable("the command did not finish"):
+            command(**given)
+
+    return guarded
 
 
 app = typer.Typer(
@@ -103,7 +130,10 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line, and write UTF-8 whatever the locale says: names and symbols need it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
     try:
         app()
     except NotInstalledError as error:

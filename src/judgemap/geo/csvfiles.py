@@ -5,7 +5,7 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,8 +37,10 @@ class Table:
                     f"the columns are {quoted(self.columns)}"
                 )
 
-    def refuse(self, mistakes: Mapping[int, str]) -> None:
+    def refuse(self, mistakes: Mapping[int, str | Callable[[], str]]) -> None:
         """Raise a `StudyError` listing the first ten mistakes, one per line; do nothing if there are none.
+
+        A sentence that takes long to find, such as what may have been meant, is given as a function, called if listed.
 
         >>> table = Table(Path("a.csv"), ("id",), [{"id": ""}, {"id": "?"}], [2, 3])
         >>> table.refuse({0: "the id is missing", 1: "'?' is no id"})
@@ -50,7 +52,8 @@ class Table:
         if not mistakes:
             return
         rows = sorted(mistakes)
-        lines = [f"line {self.lines[row]}: {mistakes[row]}" for row in rows[:MOST_MISTAKES]]
+        said = [(row, mistakes[row]) for row in rows[:MOST_MISTAKES]]
+        lines = [f"line {self.lines[row]}: {each() if callable(each) else each}" for row, each in said]
         more = [f"and {len(rows) - MOST_MISTAKES:,} more bad lines"] if len(rows) > MOST_MISTAKES else []
         raise StudyError(f"{self.path.name} " + "\n".join(lines + more))
 

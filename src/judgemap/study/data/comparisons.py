@@ -5,11 +5,11 @@ A columnar table with one entry for each pair shown. Each source has one reader:
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -288,6 +288,21 @@ class Comparisons(Displayed):
             }
         )
 
+    def most_repeated(self, least: int = 10) -> int:
+        """Return how often the most repeated row occurs, if ``least`` times or more: same judge, areas, answer, time.
+
+        >>> data = Comparisons.from_words(("a", "b"), ["x"] * 12, [0] * 12, [1] * 12, ["left"] * 12)
+        >>> data.most_repeated(), data.most_repeated(least=13)
+        (12, 0)
+        """
+        size, named = len(self.ids), np.flatnonzero(self.judge >= 0)
+        rows = ((self.judge * size + self.left) * size + self.right) * len(Outcome) + self.outcome
+        _, place, times = np.unique(rows[named], return_inverse=True, return_counts=True)
+        often = named[times[place] >= least]  # few, if any: only of these are times compared
+        when = np.nan_to_num(np.stack([self.seconds, self.answered_at])[:, often], nan=-1.0)
+        copies = np.unique(np.vstack([rows[often], when]), axis=1, return_counts=True)[1]
+        return int(copies.max(initial=0)) if copies.max(initial=0) >= least else 0
+
     def _known(self, judges: Iterable[str]) -> set[str]:
         wanted = set(judges)
         for judge in sorted(wanted.difference(self.judges)):
@@ -348,15 +363,12 @@ def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "low
 
 def _outcomes(table: Table) -> list[str]:
     outcomes = [row["outcome"] for row in table.rows]
-    use = f"use one of {', '.join(ANSWERS)}"
-    table.refuse(
-        {
-            row: f"{outcome!r} is not an outcome{did_you_mean(outcome, ANSWERS)}; {use}"
-            for row, outcome in enumerate(outcomes)
-            if outcome not in ANSWERS
-        }
-    )
+    table.refuse({row: partial(_no_outcome, outcome) for row, outcome in enumerate(outcomes) if outcome not in ANSWERS})
     return outcomes
+
+
+def _no_outcome(text: str) -> str:
+    return f"{text!r} is not an outcome{did_you_mean(text, ANSWERS)}; use one of {', '.join(ANSWERS)}"
 
 
 def _outcomes_of_winners(table: Table) -> list[str]:
@@ -408,13 +420,13 @@ def _positions(table: Table, first: str, second: str, areas: Areas) -> tuple[Int
             f"the map {quoted(areas.ids[:3])} ({quoted(areas.names[:3])}); "
             "check that both use the same ids, or choose the map's id column"
         )
-    mistakes: dict[int, str] = {}
+    mistakes: dict[int, str | Callable[[], str]] = {}
     for row, (a, b) in enumerate(zip(left, right, strict=True)):
         if a < 0 or b < 0:
             column = first if a < 0 else second
             area = table.rows[row][column]
             empty = f"the cell of {column!r} is empty; name an area or remove the row"
-            mistakes[row] = areas.unknown(area) if area else empty
+            mistakes[row] = partial(areas.unknown, area) if area else empty
         elif a == b:
             area = table.rows[row][first]
             mistakes[row] = f"{area!r} is compared with itself; correct it or remove the row"

@@ -39,6 +39,8 @@ class NoteKind(StrEnum):
     GROUPS = "groups"
     """Areas fall into groups that were never compared with each other."""
     ONE_JUDGE = "one judge"
+    REPEATED = "repeated rows"
+    """The same row occurs many times, as if a file had been pasted together from copies."""
     SINGLE_ANSWERS = "single answers"
     """Judges, by name, who answered only once."""
     SILENT_JUDGES = "silent judges"
@@ -344,6 +346,12 @@ def data_notes(data: Comparisons, counts: PairCounts, areas: Areas, model: str) 
         kinds = ", ".join(f"{count:,} {word}" for kind, word in left.items() if (count := data.count(kind)))
         text = f"{left_out:,} of {len(data):,} shown pairs have no winner ({kinds}) and are left out of the model."
         notes.append(Note(NoteKind.UNDECIDED, text))
+    if times := data.most_repeated():
+        text = (
+            f"Some rows occur up to {times:,} times, with the same judge, areas, answer and time: each counts as an "
+            "answer of its own, so remove the copies if they are a mistake."
+        )
+        notes.append(Note(NoteKind.REPEATED, text))
     compared = np.bincount(np.concatenate([counts.first, counts.second]), minlength=len(areas)) > 0
     silent = np.flatnonzero(~compared)
     if len(silent):
