@@ -101,10 +101,17 @@ def short_trials(briefly):
 def undrawn(monkeypatch):
     """Leave pictures empty, for tests of the words around them: drawing is most of the work of a briefing."""
 
-    def write_nothing(_canvas, file, **_options):
-        file.write(b'<svg xmlns="http://www.w3.org/2000/svg"></svg>')
+    from matplotlib.figure import Figure
 
-    monkeypatch.setattr("matplotlib.backends.backend_svg.FigureCanvasSVG.print_svg", write_nothing)
+    save = Figure.savefig
+
+    def write_nothing(figure, file, **options):
+        if options["format"] == "svg":
+            file.write(b'<svg xmlns="http://www.w3.org/2000/svg"></svg>')
+        else:
+            save(figure, file, **options)
+
+    monkeypatch.setattr(Figure, "savefig", write_nothing)
     monkeypatch.setattr("matplotlib.layout_engine.ConstrainedLayoutEngine.execute", lambda *_: None)
 
 
