@@ -48,11 +48,6 @@ def news(response) -> list[str]:
     return [str(each) for each in response.context["messages"]]
 
 
-def a_tile(study: Study, start: str) -> str:
-    tile = BaseMapTile.objects.filter(base_map=study.base_map_id).order_by("-level").first()
-    return f"{start}/{study.base_map_id}/{tile.level}/{tile.column}/{tile.row}"
-
-
 def test_an_extract_becomes_a_base_map(made):
     base_map = made.base_map
     assert base_map.status == "done"
@@ -174,20 +169,6 @@ def test_a_new_base_map_takes_the_place_of_the_old(made, upload, osm, carry_out)
     assert made.base_map_id != old
     assert made.base_map.in_results
     assert not BaseMapTile.objects.exclude(base_map=made.base_map_id).exists()
-
-
-def test_tiles_are_for_those_who_may_see_the_study(made, clients):
-    address = a_tile(made, f"/try/{made.slug}/tiles")
-    for who, status in (("owner", 200), ("teammate", 200), ("stranger", 404), ("anonymous", 302)):
-        assert clients[who].get(address).status_code == status, who
-    response = clients["owner"].get(f"{address},3/1/1", headers={"accept-encoding": "gzip, br"})
-    assert response["Cache-Control"].startswith("private, max-age=")
-    assert response["Content-Encoding"] == "gzip"
-    tiles = unpack(response.content)
-    assert tiles.pop("3/1/1") == {}
-    (tile,) = tiles.values()
-    assert "names" in tile
-    assert clients["owner"].get(f"/try/{made.slug}/tiles/{made.base_map_id + 1}/3/1/1").status_code == 404
 
 
 def test_a_reader_of_the_study_changes_nothing(made, people, clients, osm, upload):

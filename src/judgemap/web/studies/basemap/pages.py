@@ -12,17 +12,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.geo.basemap.tiles import Place
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
 from judgemap.web.studies.basemap import making as actions
 from judgemap.web.studies.basemap.pictures import (
     WHOLE_PIXELS,
     Frame,
-    find_tiles,
     kept_by_browser,
     picture,
-    tiles_response,
 )
 from judgemap.web.studies.models import BaseMap, Extract, Study
 
@@ -124,15 +121,6 @@ def news(request: HttpRequest, study: Study) -> HttpResponse:
     if job is None or job.over:
         return HttpResponse(headers={"HX-Refresh": "true"})
     return render(request, "studies/base_map_news.html", {"study": study, "job": job})
-
-
-@require_safe
-@reading_page
-def tiles(request: HttpRequest, study: Study, key: int, places: list[Place]) -> HttpResponse:
-    """Serve tiles to somebody who may see the study."""
-    if study.base_map_id != key:
-        raise Http404
-    return tiles_response(request, places, find_tiles(key, places))
 
 
 @require_safe

@@ -29,3 +29,6 @@ for (const input of document.querySelectorAll("input[type=file][data-largest]"))
     if (large) input.reportValidity();
   });
 }
+
+// On a phone, a study's pages are in one row that scrolls sideways: show where we are in it.
+document.querySelector(".study nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });

@@ -42,7 +42,7 @@ async function send(file) {
     }
     extract = answer.extract;
     bar.value = ((number + 1) * size) / file.size;
-    say(form.dataset.sent.replace("{share}", Math.round(100 * bar.value)));
+    say(form.dataset.progress.replace("{share}", Math.round(100 * bar.value)));
   }
 }
 
