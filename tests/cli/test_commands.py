@@ -67,7 +67,7 @@ def test_prior_of_nothing(judgemap, edges, tmp_path, of, picture, words):
 def test_symbols_are_written_whatever_the_locale_says():
     done = subprocess.run(
         [sys.executable, "-m", "judgemap", "plan", "--help"],
-        env=os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "200"},
+        env=os.environ | {"PYTHONIOENCODING": "latin-1", "COLUMNS": "200"},
         capture_output=True,
         check=False,
     )
