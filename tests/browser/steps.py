@@ -25,6 +25,7 @@ def open_study(page, recommended: int) -> str:
     page.fill("#id_recommended", str(recommended))
     page.click("main form button.primary")
     page.wait_for_url(study)
+    page.click("main .next a.primary")
     page.click("button[value=open]")
     return study
 

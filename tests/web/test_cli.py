@@ -67,6 +67,9 @@ def test_from_draft_to_export(drafted, tmp_path):
     assert (listed[0]["study"], listed[0]["judges"], listed[0]["status"]) == ("wards", 3, "open")
     drafted("pause", "wards")
     drafted("close", "wards")
+    assert "is open" in drafted("open", "wards")
+    assert Study.objects.get().acts.filter(verb="reopened").count() == 1
+    drafted("close", "wards")
     drafted("export", "wards")
     assert "comparisons.csv" in zipfile.ZipFile(tmp_path / "wards.zip").namelist()
 

@@ -164,6 +164,8 @@ def edit(page, study: str) -> None:
 def invite(browse, page, study: str) -> None:
     """Open the study, make links, and let a judge answer."""
     page.goto(study)
+    page.click("main .next a.primary")
+    look(page, "before it opens")
     page.click("button[value=open]")
     look(page, "an open study")
     page.click("main .next a")
@@ -196,6 +198,8 @@ def finish(page, study: str) -> None:
     page.click("button.danger")
     page.wait_for_url(study)
     look(page, "a closed study")
+    page.goto(study + "reopen")
+    look(page, "reopen")
     page.goto("/studies/")
     look(page, "the list")
 
@@ -251,6 +255,7 @@ def test_the_same_without_a_script(browse, links, boundaries):
     page.click("button.choose >> nth=0")
     assert "2 of about 50" in page.inner_text("#counter")
     page.goto(study)
+    page.click("main .next a.primary")
     page.click("button[value=open]")
     page.goto(f"{study}judges")
     page.check("#id_anyway")

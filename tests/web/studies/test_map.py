@@ -1,10 +1,16 @@
 """The map of a study, and its edges."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+from judgemap.web import studies
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.editing import close_study
 from judgemap.web.studies.models import Act, Drawing, Edge
+
+SCRIPTS = Path(studies.__file__).parent / "static" / "studies"
 
 
 def edges(study) -> set[tuple[int, int]]:
@@ -88,3 +94,9 @@ def test_a_closed_study_keeps_its_edges(owned, clients):
     before = edges(owned)
     assert clients["owner"].post(url(owned), {"a": "0", "b": "5"}).status_code == 400
     assert edges(owned) == before
+
+
+@pytest.mark.parametrize("script", sorted(SCRIPTS.glob("*.js")), ids=lambda path: path.name)
+def test_scripts_say_only_what_the_page_translated(script):
+    literals = re.findall(r'"[^"\n]*"|`[^`\n]*`', re.sub(r"//.*", "", script.read_text(encoding="utf-8")))
+    assert [each for each in literals if re.search(r"[A-Z][a-z]+ [a-z]+ [a-z]+", each)] == []
