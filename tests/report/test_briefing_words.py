@@ -10,12 +10,7 @@ import pytest
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.report.pages.briefing import (
-    About,
-    briefing,
-    front,
-    methods,
-)
+from judgemap.report.pages.briefing import About, briefing, front, methods
 from judgemap.report.pages.briefing.methods import REFERENCES
 from judgemap.study.data.comparisons import Comparisons
 

@@ -13,13 +13,7 @@ from PIL import Image
 import judgemap as jm
 from judgemap.report.figures.colours import RISK
 from judgemap.report.figures.maps import choropleth
-from judgemap.report.figures.picture import (
-    COLUMN,
-    PAGE,
-    SMALL,
-    WIDTH,
-    Picture,
-)
+from judgemap.report.figures.picture import COLUMN, PAGE, SMALL, WIDTH, Picture
 from judgemap.report.pages.briefing import About, Gallery, briefing
 from judgemap.report.pages.briefing.about import HEADINGS, MARK, write_figures
 from judgemap.report.pages.briefing.document import OF_JUDGES

@@ -23,7 +23,6 @@ def test_every_picture_has_words_and_the_width_of_the_others(fit, study, table):
         judges.agreement(table),
         figures.rank_plot(fit),
         figures.predictive_check(fit, check),
-        figures.check_intervals(check),
         figures.sensitivity_scatter(fit, {"again": fit}),
         figures.sensitivity_maps({"one": fit, "two": fit, "three": fit}),
     ]

@@ -15,12 +15,7 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import independent
 from judgemap.geo.adjacency import Bridge
 from judgemap.report.figures import maps
-from judgemap.report.figures.colours import (
-    CHANCE,
-    CLASSES,
-    RISK,
-    Scale,
-)
+from judgemap.report.figures.colours import CHANCE, CLASSES, RISK, Scale
 from judgemap.report.figures.maps import ground
 from judgemap.report.figures.picture import MISSED
 

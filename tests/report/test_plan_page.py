@@ -5,21 +5,8 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.report.figures.schedules import (
-    exposure_map,
-    how_alike,
-    how_often,
-    likely_pairs,
-)
-from judgemap.report.pages.planning import (
-    at_planned,
-    by_length,
-    curves,
-    plan_page,
-    save_plan,
-    sentences,
-    utilities,
-)
+from judgemap.report.figures.schedules import exposure_map, how_alike, how_often, likely_pairs
+from judgemap.report.pages.planning import at_planned, by_length, curves, plan_page, save_plan, sentences, utilities
 from judgemap.study.plan.schedules import read_weights
 
 

@@ -3,13 +3,7 @@
 import pytest
 
 import judgemap as jm
-from judgemap.report.words.tables import (
-    Cell,
-    Column,
-    Table,
-    highest_risk,
-    signed,
-)
+from judgemap.report.words.tables import Cell, Column, Table, highest_risk, signed
 
 
 def test_rows_are_the_fits_numbers(fit):

@@ -11,24 +11,8 @@ from matplotlib.patches import Rectangle
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.figures.colours import CHANCE, UNPLACED, UNPLACED_WORDS, area_colour, cluster_colours
-from judgemap.report.figures.maps import (
-    drawn_how,
-    fit_size,
-    ground,
-    kind_of,
-    sheet,
-)
-from judgemap.report.figures.picture import (
-    BLUE,
-    FAINT,
-    INK,
-    QUIET,
-    SMALL,
-    Picture,
-    draw_diagonal,
-    drawing,
-    style,
-)
+from judgemap.report.figures.maps import drawn_how, fit_size, ground, kind_of, sheet
+from judgemap.report.figures.picture import BLUE, FAINT, INK, QUIET, SMALL, Picture, draw_diagonal, drawing, style
 from judgemap.report.words.text import MODELS, capital, number_sentence, partition_sentence, percentage, signed
 from judgemap.study.fit.clusters import ClusterFit, Partition
 from judgemap.study.fit.result import Fit

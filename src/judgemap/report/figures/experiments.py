@@ -8,20 +8,8 @@ from matplotlib.axes import Axes
 
 from judgemap.core.simulate.misbehaviour import BEHAVIOURS
 from judgemap.core.types import FloatArray
-from judgemap.report.figures.picture import (
-    BLUE,
-    DASHED,
-    INK,
-    Picture,
-    drawing,
-    name_rows,
-)
-from judgemap.report.words.tables import (
-    Cell,
-    Heading,
-    Table,
-    columns,
-)
+from judgemap.report.figures.picture import BLUE, DASHED, INK, Picture, drawing, name_rows
+from judgemap.report.words.tables import Cell, Heading, Table, columns
 from judgemap.report.words.text import DESIGNS, measured
 from judgemap.study.simulations.runner import Results, Row
 

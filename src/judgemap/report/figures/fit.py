@@ -12,12 +12,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
 from judgemap.core.assess.reliability import pearson, spearman
-from judgemap.core.samplers.diagnostics import (
-    GOOD_ESS,
-    GOOD_RHAT,
-    ess_bulk,
-    rhat,
-)
+from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT, ess_bulk, rhat
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.figures.colours import Diverging
@@ -358,24 +353,6 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
     caption = f"Share of its comparisons that each area won, against what the fit predicts. {where.capitalize()}."
     alt = f"Scatter of the model's against the observed win rate of {counted(len(table), 'area')}. {where}. {p}."
     return Picture(figure, alt, caption)
-
-
-def check_intervals(check: PredictiveCheck) -> Picture:
-    """Draw each measure of a predictive check: its range over the replicates, and its value in the judges' answers."""
-    rows = check.checks.to_dict("records")
-    with drawing(30 + 42 * len(rows)) as (figure, [axes]):
-        for place, row in enumerate(reversed(rows)):
-            half = max(row["high"] - row["expected"], row["expected"] - row["low"], 1e-9)
-            low, high, seen = ((row[name] - row["expected"]) / half for name in ("low", "high", "observed"))
-            colour = MISSED if row["name"] in check.misfits else INK
-            axes.hlines(place, low, high, color=BLUE, linewidth=5, alpha=0.35)
-            axes.plot(float(np.clip(seen, -4, 4)), place, "D", color=colour, markersize=6)
-            axes.annotate(f"p = {row['p']:.3f}", (4.2, place), va="center", annotation_clip=False)
-        axes.set_yticks(range(len(rows)), [row["name"] for row in reversed(rows)])
-        axes.set(xlim=(-4.1, 4.1), ylim=(-0.6, len(rows) - 0.4), xticks=[0], xticklabels=["as the model expects"])
-        axes.tick_params(axis="y", length=0)
-    summary = "; ".join(f"{row['words']}: {row['observed']:.0f}, expected {row['expected']:.0f}" for row in rows)
-    return Picture(figure, f"Predictive check by {len(rows)} measures. {summary}.", check.note)
 
 
 def _rank_counts(values: FloatArray) -> FloatArray:

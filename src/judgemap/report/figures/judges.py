@@ -8,16 +8,7 @@ from matplotlib.axes import Axes
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.figures.picture import (
-    BLUE,
-    DASHED,
-    INK,
-    MISSED,
-    SMALL,
-    Picture,
-    drawing,
-    name_rows,
-)
+from judgemap.report.figures.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, drawing, name_rows
 from judgemap.report.words.text import listed
 from judgemap.study.assess.judges import time_histogram
 from judgemap.study.data.comparisons import Comparisons

@@ -29,17 +29,7 @@ from judgemap.report.figures.colours import (
     round_step,
 )
 from judgemap.report.figures.layout import free_spots
-from judgemap.report.figures.picture import (
-    FAINT,
-    INK,
-    MISSED,
-    QUIET,
-    SMALL,
-    WIDTH,
-    Picture,
-    figure_of,
-    style,
-)
+from judgemap.report.figures.picture import FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, figure_of, style
 from judgemap.report.words.text import number
 from judgemap.study.fit.result import Fit
 

@@ -9,15 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from judgemap.core.simulate.trials import Interval
-from judgemap.report.figures.picture import (
-    BLUE,
-    DASHED,
-    FAINT,
-    INK,
-    QUIET,
-    Picture,
-    drawing,
-)
+from judgemap.report.figures.picture import BLUE, DASHED, FAINT, INK, QUIET, Picture, drawing
 from judgemap.report.pages.page import Section, page
 from judgemap.report.words.tables import Cell, Table, columns
 from judgemap.report.words.text import DESIGNS, counted, in_words
