@@ -1,18 +1,17 @@
 """The stored explanation of a fit, typed, for the pages that read it. Quick to import: no tables, no arrays.
 
-`explain.Explanation.to_dict` writes these names. Fields that a database of an earlier version lacks get their default
-here, and extra ones are ignored.
+`explain.Explanation.to_dict` writes these names. Parts that are not there yet get their default here, and extra
+ones are ignored.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar
+from typing import Any, NamedTuple, NotRequired, TypedDict
+
+import msgspec
 
 from judgemap.core.assess.misfit import EXTREME
-
-Kind = TypeVar("Kind")
-
 
 PLACED = 0.5
 """An area is shown as part of a cluster if it belongs to it with at least this probability."""
@@ -157,12 +156,7 @@ class AreaFindings:
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "AreaFindings":
         """Read the area's entries of ``areas``, ``met`` and ``between``, any of which may be missing."""
-        between = kept.get("between")
-        return cls(
-            area=_read(AreaFinding, kept.get("areas", {})),
-            met=[Met(*each) for each in kept.get("met", ())],
-            between=(between[0], between[1]) if between else None,
-        )
+        return msgspec.convert({**kept, "area": kept.get("areas", {})}, cls)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +175,14 @@ class Measure:
     def unusual(self) -> bool:
         """Whether the model does not fit by this measure."""
         return self.p is not None and not EXTREME <= self.p <= 1 - EXTREME
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckFinding:
+    """Whether the model could have produced the answers: one measure after another, and a sentence."""
+
+    note: str = ""
+    checks: Sequence[Measure] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +283,7 @@ class Findings:
 
     >>> kept = {"check": {"note": "It fits.", "checks": [{"words": "wins", "p": 0.001}]}, "top": {"3": [0.5, 0.1]}}
     >>> findings = Findings.from_dict(kept)
-    >>> findings.check_note, findings.checks[0].unusual, findings.top, findings.reliability
+    >>> findings.check.note, findings.checks[0].unusual, findings.top, findings.reliability
     ('It fits.', True, {3: [0.5, 0.1]}, None)
     """
 
@@ -290,8 +292,7 @@ class Findings:
     layout: Sequence[Sequence[float]] = ()
     risk_edges: Sequence[float] = ()
     areas: Sequence[AreaFinding] = ()
-    check_note: str = ""
-    checks: Sequence[Measure] = ()
+    check: CheckFinding = CheckFinding()
     judges: Sequence[JudgeFinding] = ()
     judges_note: str = ""
     surprises: Sequence[Surprise] = ()
@@ -308,25 +309,12 @@ class Findings:
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Findings":
         """Read what `explain.Explanation.to_dict` wrote, or some of its parts."""
-        check = kept.get("check", {})
-        return cls(
-            **{
-                name: kept[name]
-                for name in ("warnings", "layout", "risk_edges", "judges_note", "between", "verdict")
-                if name in kept
-            },
-            top={int(k): chances for k, chances in kept.get("top", {}).items()},
-            areas=_read_each(AreaFinding, kept.get("areas", ())),
-            check_note=check.get("note", ""),
-            checks=_read_each(Measure, check.get("checks", ())),
-            judges=_read_each(JudgeFinding, kept.get("judges", ())),
-            surprises=_read_each(Surprise, kept.get("surprises", ())),
-            reliability=_read(ReliabilityFinding, kept["reliability"]) if kept.get("reliability") else None,
-            reliability_over_time=_read_each(ReliabilityFinding, kept.get("reliability_over_time", ())),
-            sampling=_read(SamplingFinding, kept.get("sampling", {})),
-            parameters=_read_each(Parameter, kept.get("parameters", ())),
-            grouping=_grouping(kept["grouping"]) if kept.get("grouping") else None,
-        )
+        return msgspec.convert(kept, cls, str_keys=True)
+
+    @property
+    def checks(self) -> Sequence[Measure]:
+        """What was counted in the answers and in simulated ones."""
+        return self.check.checks
 
 
 class Expected(NamedTuple):
@@ -372,17 +360,3 @@ class ForecastFinding:
         there = {name: rows[self.comparisons.index(answers)] for name, rows in self.expected.items()}
         known = {name: each for name, each in there.items() if each is not None}
         return known if len(known) == len(there) else None
-
-
-def _grouping(kept: Mapping[str, Any]) -> Grouping:
-    numbers = [(int(k), float(chance)) for k, chance in kept["numbers"]]
-    return Grouping(_read_each(Group, kept["groups"]), kept["chance"], kept["agreement"], numbers)
-
-
-def _read(kind: type[Kind], kept: Mapping[str, Any]) -> Kind:
-    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in kept.items() if name in names})
-
-
-def _read_each(kind: type[Kind], kept: Sequence[Mapping[str, Any]]) -> list[Kind]:
-    return [_read(kind, each) for each in kept]

@@ -4,11 +4,12 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, get_origin, get_type_hints
 
+import msgspec
 import numpy as np
 import tomli_w
 
@@ -156,6 +157,30 @@ class StudyDefinition:
                 _one_of(f"translations.{language}", key, TEXTS)
 
 
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """The table [base_map]."""
+
+    tiles: str = ""
+    credit: str = ""
+
+
+TABLES = ("areas", "texts", "base_map", "translations", "briefing")
+WRITTEN = ("example", "consent", "instructions", "thanks")
+"""The keys of the table [texts]."""
+PAIRS = tuple[tuple[str, str], ...]
+KINDS = {
+    str: "text",
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    tuple[str, ...]: "a list of strings",
+    PAIRS: "a list of pairs, such as [['W1', 'W2']]",
+    date | None: "a day, such as 2027-06-30, without quotes",
+}
+"""What a value must be, by the type of its field."""
+
+
 def _one_of(key: str, value: object, choices: Sequence[str]) -> None:
     if value not in choices:
         hint = did_you_mean(str(value), choices)
@@ -195,95 +220,55 @@ def parse_definition(tables: Mapping[str, Any]) -> StudyDefinition:
     Traceback (most recent call last):
     judgemap.errors.StudyError: maximum is 'many'; it must be a whole number
     """
-    given = dict(tables)
-    areas = _table(given, "areas")
-    texts = _table(given, "texts")
-    base_map = _table(given, "base_map")
-    translations = _table(given, "translations")
-    briefing = _table(given, "briefing")
-    _known(briefing, "briefing.", [each.name for each in fields(OwnWords)])
-    _known(areas, "areas.", [each.name for each in fields(AreasSource)])
-    _known(texts, "texts.", ["example", "consent", "instructions", "thanks"])
-    _known(base_map, "base_map.", ["tiles", "credit"])
-    plain = [each.name for each in fields(StudyDefinition)]
-    nested = {
-        "areas",
-        "example",
-        "consent",
-        "instructions",
-        "thanks",
-        "translations",
-        "base_map",
-        "base_map_credit",
-        "briefing",
-    }
-    _known(given, "", [each for each in plain if each not in nested])
+    inside = {key: _table(tables, key) for key in TABLES}
+    plain = [each.name for each in fields(StudyDefinition) if each.name not in (*TABLES, *WRITTEN, "base_map_credit")]
+    given = _read(StudyDefinition, {key: value for key, value in tables.items() if key not in TABLES}, plain)
     for key in ("title", "question", "direction"):
         if key not in given:
             one = "direction = 'lower' or 'higher'" if key == "direction" else "it"
             raise StudyError(f"there is no {key!r}; add {one}")
-    values = {key: _checked(StudyDefinition, key, value) for key, value in (given | texts).items()}
-    source = AreasSource(**{key: _checked(AreasSource, key, value, "areas.") for key, value in areas.items()})
-    for language in translations:
-        _table(translations, language, keep="")
+    texts = _read(StudyDefinition, inside["texts"], WRITTEN, "texts.")
+    tiles = _read(Tiles, inside["base_map"], [each.name for each in fields(Tiles)], "base_map.")
+    areas = _read(AreasSource, inside["areas"], [each.name for each in fields(AreasSource)], "areas.")
+    briefing = _read(OwnWords, inside["briefing"], [each.name for each in fields(OwnWords)], "briefing.")
     return StudyDefinition(
-        areas=source,
-        base_map=str(base_map.get("tiles", "")),
-        base_map_credit=str(base_map.get("credit", "")),
-        translations=translations,
-        briefing=OwnWords(**{key: _checked(OwnWords, key, value, "briefing.") for key, value in briefing.items()}),
-        **values,
+        areas=AreasSource(**areas),
+        base_map=tiles.get("tiles", ""),
+        base_map_credit=tiles.get("credit", ""),
+        translations={language: _table(inside["translations"], language) for language in inside["translations"]},
+        briefing=OwnWords(**briefing),
+        **given,
+        **texts,
     )
 
 
-def _table(given: dict[str, Any], key: str, keep: str | None = None) -> dict[str, Any]:
-    value = given.get(key, {}) if keep is not None else given.pop(key, {})
+def _table(tables: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = tables.get(key, {})
     if not isinstance(value, Mapping):
         raise StudyError(f"{key} is {value!r}; it must be a table, written [{key}]")
     return dict(value)
 
 
-def _known(given: Mapping[str, Any], prefix: str, keys: Sequence[str]) -> None:
-    for key in given:
+def _read(cls: type, given: Mapping[str, Any], keys: Sequence[str], prefix: str = "") -> dict[str, Any]:
+    """Check a table against the types of the fields that it may give; lists become tuples."""
+    kinds, read = get_type_hints(cls), {}
+    for key, value in given.items():
         if key not in keys:
             raise StudyError(f"there is no key {prefix + key!r}{did_you_mean(key, keys)}; the keys are {quoted(keys)}")
+        kind = str if get_origin(kinds[key]) is Literal else kinds[key]  # the definition itself names the choices
+        try:
+            read[key] = msgspec.convert(_as_text(value) if kind in (str, PAIRS) else value, kind)
+        except msgspec.ValidationError:
+            shown = str(value) if isinstance(value, date) else value
+            raise StudyError(f"{prefix}{key} is {shown!r}; it must be {KINDS[kind]}", field=key) from None
+    return read
 
 
-def _checked(cls: type, key: str, value: Any, prefix: str = "") -> Any:  # noqa: ANN401 - whatever TOML holds
-    """Check a value against the type of its field; lists become tuples."""
-    kind = str(next(each.type for each in fields(cls) if each.name == key))
-    if "tuple[tuple" in kind:
-        return _checked_pairs(prefix + key, value)
-    if "tuple[str" in kind:
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise StudyError(f"{prefix}{key} is {value!r}; it must be a list of strings")
-        return tuple(value)
-    if "date" in kind:
-        return _checked_day(prefix + key, value)
-    if "bool" in kind and not isinstance(value, bool):
-        raise StudyError(f"{prefix}{key} is {value!r}; it must be true or false")
-    if "float" in kind:
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise StudyError(f"{prefix}{key} is {value!r}; it must be a number")
-        return float(value)
-    if "int" in kind and (not isinstance(value, int) or isinstance(value, bool)):
-        raise StudyError(f"{prefix}{key} is {value!r}; it must be a whole number")
-    if not isinstance(value, bool | int | str):
-        raise StudyError(f"{prefix}{key} is {value!r}; it must be text")
-    return value if "bool" in kind or "int" in kind else str(value)
-
-
-def _checked_pairs(key: str, value: Any) -> tuple[tuple[str, str], ...]:  # noqa: ANN401 - whatever TOML holds
-    pairs = value if isinstance(value, list) else [value]
-    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
-        raise StudyError(f"{key} is {value!r}; it must be a list of pairs, such as [['W1', 'W2']]")
-    return tuple((str(a), str(b)) for a, b in pairs)
-
-
-def _checked_day(key: str, value: object) -> date:
-    if not isinstance(value, date) or isinstance(value, datetime):
-        raise StudyError(f"{key} is {str(value)!r}; it must be a day, such as 2027-06-30, without quotes", field=key)
-    return value
+def _as_text(value: Any) -> Any:  # noqa: ANN401 - whatever TOML holds
+    """Write whole numbers as text: ids often are."""
+    if isinstance(value, list):
+        return [_as_text(each) for each in value]
+    return str(value) if isinstance(value, int) else value
 
 
 def write_definition(study: StudyDefinition) -> str:
@@ -308,7 +293,7 @@ def write_definition(study: StudyDefinition) -> str:
         for each in fields(AreasSource)
         if (value := getattr(study.areas, each.name))
     }
-    tables["texts"] = {key: getattr(study, key) for key in ("example", "consent", "instructions", "thanks")}
+    tables["texts"] = {key: getattr(study, key) for key in WRITTEN}
     if study.base_map:
         tables["base_map"] = {"tiles": study.base_map, "credit": study.base_map_credit}
     if study.translations:
