@@ -25,6 +25,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.access import ASKED
+from judgemap.web.dashboard import counting
 from judgemap.web.judge import answering as judging
 from judgemap.web.judge import joining, pairs, places
 from judgemap.web.results import files, pages
@@ -169,6 +170,7 @@ def _fresh_process():
     judging._version.cache_clear()
     files._open_fit.cache_clear()
     pages.kept_rows.cache_clear()
+    counting._rows_at.cache_clear()
     maps.map_facts.cache_clear()
     for brake in (WRONG_GUESSES, ASKED, *joining.JOINS):
         brake.forget()

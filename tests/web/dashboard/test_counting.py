@@ -1,18 +1,20 @@
-"""Tallies are what a plain recount gives, whatever judges do and whenever somebody looks."""
+"""Counts are what a plain recount gives, whatever judges do and whenever somebody looks, kept by a worker or not."""
 
 import numpy as np
 import pytest
 from django.db import transaction
+from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.study.data.comparisons import OUTCOMES, Outcome
 from judgemap.web.dashboard import counting
-from judgemap.web.dashboard.models import JudgeTally
+from judgemap.web.dashboard.counting import Numbers, add_up, numbers_of
+from judgemap.web.dashboard.models import StudyCounts
 from judgemap.web.judge import answering as judging
 from judgemap.web.judge import joining
 from judgemap.web.judge.comparisons import SIDES, load_comparisons
-from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.judge.models import Pair
 from judgemap.web.judge.place import Refused
 from judgemap.web.server.tokens import withdrawal_code
 
@@ -73,7 +75,7 @@ def recount(study) -> dict[tuple[str, int], tuple]:
 
 
 def counted(study) -> dict[tuple[str, int], tuple]:
-    """The same from the tallies."""
+    """The same from what pages count."""
     result = counting.count(study)
     by_pair = {}
     data = result.data
@@ -92,14 +94,22 @@ def check(study) -> None:
     plain = {
         key: (*row[:4], row[4] and row[4].replace(tzinfo=None)) for key, row in recount(study).items()
     }  # fmt: skip
-    assert counted(study) == plain, "from the tallies there are, and what came since"
-    counting.keep_tallies(study)
-    assert counted(study) == plain, "from the tallies alone"
+    assert counted(study) == plain, "read at once"
+    counting.keep_counts(study)
+    assert counted(study) == plain, "from what the worker keeps"
+    StudyCounts.objects.all().delete()
 
 
-@given(script=st.lists(acts, min_size=15, max_size=40), near=st.sampled_from([0, 3, 5000]))
-def test_tallies_equal_a_recount(study, monkeypatch, script, near):
-    monkeypatch.setattr(counting, "NEAR", near)
+@pytest.fixture
+def many(monkeypatch):
+    """Treat a few answers as very many."""
+    monkeypatch.setattr(counting, "MANY", 1)
+
+
+@given(script=st.lists(acts, min_size=15, max_size=40), at_once=st.sampled_from([1, 2, 500]))
+def test_counts_equal_a_recount(study, many, monkeypatch, script, at_once):
+    monkeypatch.setattr(counting, "AT_ONCE", at_once)
+    counting._rows_at.cache_clear()
     with transaction.atomic():
         tokens = [each.token for each in joining.invite(study, N_JUDGES)]
         for number, token in enumerate(tokens):
@@ -126,20 +136,15 @@ def test_the_numbers_are_those_of_the_comparisons(study, visit):
     assert result.judged.sum() == 5 == sum(judge.judged for judge in result.judges)
 
 
-def test_only_what_is_new_is_read(study, visit, django_assert_num_queries):
+def test_nothing_is_read_again_until_something_happens(study, visit, django_assert_num_queries):
     judges = [visit() for _ in range(3)]
     for judge in judges:
         judge.answer("left")
-    counting.keep_tallies(study)
-    with django_assert_num_queries(3):
-        counting.count(study)
-    before = {tally.pk: tally.stamp for tally in JudgeTally.objects.all()}
-    judges[1].answer("right")
     counting.count(study)
-    assert {tally.pk: tally.stamp for tally in JudgeTally.objects.all()} == before, "a page that is read writes nothing"
-    counting.Upkeep()()
-    after = {tally.pk: tally.stamp for tally in JudgeTally.objects.all()}
-    assert {name for name in after if after[name] != before[name]} == {judges[1].name}
+    with django_assert_num_queries(5):
+        counting.count(study)
+    judges[1].answer("right")
+    assert counting.count(study).data.count(Outcome.RIGHT) == 1
 
 
 def test_a_pair_that_is_left_alone_is_noticed(study, judge):
@@ -159,49 +164,36 @@ def test_a_changed_answer_is_noticed(study, judge):
     check(study)
 
 
-def test_a_tally_goes_with_its_judge(study, judge):
+def test_counts_go_with_a_judge_who_withdraws(study, many, judge):
     judge.answer("left")
-    counting.keep_tallies(study)
-    assert JudgeTally.objects.count() == 1
+    counting.keep_counts(study)
+    assert StudyCounts.objects.count() == 1
     joining.withdraw(withdrawal_code(judge.token))
-    assert JudgeTally.objects.count() == 0
-    counting.keep_tallies(study)
-    result = counting.count(study)
-    assert len(result.data) == 0
-    assert JudgeTally.objects.count() == 0
+    assert StudyCounts.objects.count() == 0
+    assert len(counting.count(study).data) == 0
 
 
-def test_nothing_is_kept_of_a_judge_who_withdraws_while_somebody_looks(study, judge, monkeypatch):
+def test_nothing_is_kept_of_a_judge_who_withdraws_while_the_worker_counts(study, many, judge, monkeypatch):
     judge.answer("left")
-    keep = counting._keep
+    add_up = counting.add_up
 
-    def withdraw_first(tallies):
+    def withdraw_first(counted, n_areas):
         joining.withdraw(withdrawal_code(judge.token))
-        keep(tallies)
+        return add_up(counted, n_areas)
 
-    monkeypatch.setattr(counting, "_keep", withdraw_first)
-    counting.keep_tallies(study)
-    assert JudgeTally.objects.count() == 0
+    monkeypatch.setattr(counting, "add_up", withdraw_first)
+    counting.keep_counts(study)
+    assert StudyCounts.objects.count() == 0
 
 
-def test_an_answer_between_two_readings_is_not_lost(study, judge, monkeypatch):
-    """The judge changes a pair that is not among the news after they were listed, and then answers one that is."""
+def test_a_judge_who_comes_after_the_worker_counted_is_there_without_answers(study, many, judge, visit):
     judge.answer("left")
-    counting.keep_tallies(study)
-    first = Pair.objects.filter(judge_id=judge.name).order_by("position")[0]
-    judge.answer("left")
-    news = counting._news
-
-    def list_first(near):
-        keys = news(near)
-        judge.answer("right", pair=first.token, follows="1")
-        judge.answer("tie")
-        return keys
-
-    monkeypatch.setattr(counting, "_news", list_first)
-    counting.keep_tallies(study)
-    monkeypatch.setattr(counting, "_news", news)
-    check(study)
+    counting.keep_counts(study)
+    late = visit()
+    late.answer("right")
+    result = counting.count(study)
+    assert {facts.name for facts in result.judges} == {judge.name, late.name}
+    assert set(result.data.judge_names) == {judge.name}
 
 
 def test_a_judge_of_another_study_is_not_counted(study, areas, definition, visit):
@@ -215,19 +207,29 @@ def test_a_judge_of_another_study_is_not_counted(study, areas, definition, visit
     assert counting.count(other).answered.sum() == 1
 
 
-def test_a_tally_of_an_earlier_version_is_made_again(study, judge):
-    judge.answer("left")
-    check(study)
-    JudgeTally.objects.update(stamp="1 earlier", rows=b"nonsense")
-    check(study)
-    judge.answer("left")
-    check(study)
+def test_packed_counts_are_the_same(played):
+    added = add_up(counting.count(played), 16)
+    again = Numbers.unpack(added.pack())
+    assert all(np.array_equal(getattr(again, name), getattr(added, name)) for name in Numbers.__slots__)
+    assert added.outcomes.sum() == len(counting.count(played).data)
+    assert added.in_hour.sum() == added.at_position.sum()
 
 
-def test_a_lost_tally_is_made_again(study, judge):
+def test_counts_of_few_answers_are_not_kept(played):
+    assert counting.keep_counts(played)
+    assert not StudyCounts.objects.exists()
+
+
+def test_the_page_reads_what_the_worker_kept(played, clients, visit, many):
+    keep_up = counting.Upkeep()
+    keep_up()
+    before = numbers_of(played, 16).outcomes.tolist()
+    judge = visit(of=played)
     judge.answer("left")
-    check(study)
-    JudgeTally.objects.all().delete()
-    check(study)
-    assert Judge.objects.count() == 1
-    assert Answer.objects.count() == 1
+    assert numbers_of(played, 16).outcomes.tolist() == before, "kept a moment ago"
+    keep_up()
+    assert numbers_of(played, 16).outcomes.tolist() == before
+    StudyCounts.objects.update(due_at="2026-01-01T00:00:00Z")
+    keep_up()  # no answer has come since, but this study was behind
+    assert numbers_of(played, 16).outcomes[0] == before[0] + 1
+    assert clients["owner"].get(reverse("dashboard:live", args=[played.slug])).status_code == 200

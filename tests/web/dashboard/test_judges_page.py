@@ -258,3 +258,16 @@ def test_judges_who_differ_in_a_fit_that_takes_them_as_alike(played, explained, 
     explained.info |= {"notes": ["Judges differ."], "note_kinds": ["judges differ"]}
     explained.save()
     assert address in page(clients["owner"], "judges", played)
+
+
+def test_a_judge_of_another_study_is_not_found(played, clients, areas, definition, visit):
+    from judgemap.web.studies import editing, making
+
+    other = visit(of=editing.open_study(making.create_study(definition, areas)))
+    other.answer("left")
+    assert clients["owner"].get(reverse("dashboard:judge", args=[played.slug, other.name])).status_code == 404
+    response = clients["owner"].post(
+        reverse("dashboard:act", args=[played.slug]), {"act": "leave out", "reason": "x", "judge": other.name}, follow=True
+    )
+    assert "not in the study" in response.content.decode()
+    assert not Exclusion.objects.exists()

@@ -14,8 +14,7 @@ from django.utils import timezone
 import judgemap as jm
 from judgemap.report.words.text import share
 from judgemap.web.dashboard import live
-from judgemap.web.dashboard.counting import count
-from judgemap.web.dashboard.numbers import add_up
+from judgemap.web.dashboard.counting import add_up, count
 from judgemap.web.judge.models import Judge
 from judgemap.web.people.export import export_files
 from judgemap.web.studies import editing, making

@@ -13,7 +13,7 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import parse_definition
 from judgemap.web.dashboard.counting import Upkeep
-from judgemap.web.dashboard.models import JudgeTally
+from judgemap.web.dashboard.models import StudyCounts
 from judgemap.web.judge.comparisons import History
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.people import retention
@@ -99,7 +99,7 @@ def test_hidden_answers_show_nowhere_and_go_after_a_crash(ending, clients, judge
             retention.erase_hidden()
     assert Answer.objects.count() == 1
     Upkeep()()
-    assert not JudgeTally.objects.exists()
+    assert not StudyCounts.objects.exists()
     assert judge.get().status_code == 404
     assert not History.read(ending).answer.size
     assert [row["judges"] for row in studies_overview()] == [0]

@@ -10,15 +10,13 @@ class DashboardConfig(AppConfig):
     label = "dashboard"
 
     def ready(self) -> None:
-        """Have the worker keep tallies and counts up to date, and forget counts of answers that are removed."""
-        from judgemap.web.dashboard.counting import Upkeep
-        from judgemap.web.dashboard.models import GOES_WITH_WITHDRAWAL
-        from judgemap.web.dashboard.numbers import forget_numbers, keep_numbers
-        from judgemap.web.judge.models import answers_go, judge_withdraws
+        """Have the worker keep the counts of large studies, and forget counts of answers that are removed."""
+        from judgemap.web.dashboard.counting import Upkeep, forget_counts
+        from judgemap.web.dashboard.models import GO_WITH_WITHDRAWAL
+        from judgemap.web.judge.models import answers_go
         from judgemap.web.server.jobs import worker_round
         from judgemap.web.server.triggers import keep_trigger
 
-        keep_trigger(GOES_WITH_WITHDRAWAL, self)
-        worker_round.connect(Upkeep(keep_numbers), weak=False)
-        judge_withdraws.connect(forget_numbers)
-        answers_go.connect(forget_numbers)
+        keep_trigger(GO_WITH_WITHDRAWAL, self)
+        worker_round.connect(Upkeep(), weak=False)
+        answers_go.connect(forget_counts)

@@ -1,36 +1,31 @@
-"""A study's comparisons for counting, however many there are: packed by judge, and re-read when a judge answers.
+"""A study's answers, counted for its live pages: read for each page or, if there are very many, by the worker.
 
-A page that counts a hundred thousand answers cannot read them all each time. So each judge's comparisons are kept as
-one array in a database row (a tally), where every process finds them. The worker brings tallies up to date every few
-seconds; a page reads what has come in since, and writes nothing. A tally depends only on the pairs and answers, so no
-running total can drift.
-
-A judge's stamp shows whether anything has changed: every answer, new or revised, moves the judge's ``busy_until``;
-every pair that is shown or left alone changes the last position or whether a pair is open; and a withdrawal clears all
-of these. The stamp is read before the rows, so a tally may be newer than its stamp, which costs one more reading, but
-never older. Whatever a judge does locks the judge's row, so a judge's keys grow in the order in which they become
-visible, and everything new has a key above the last ones seen.
+What is read depends only on pairs and answers, so no running total can drift, and what the worker keeps may be deleted
+at any time. It is deleted when a judge withdraws.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import io
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
-from django.db import DatabaseError, transaction
-from django.db.models import Exists, Max, OuterRef, QuerySet
+from django.db import transaction
+from django.db.models import Count, Max, Sum
+from django.utils import timezone
 from numpy.typing import NDArray
 
-from judgemap.core.types import BoolArray, IntArray
+from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.study.data.comparisons import Comparisons, Outcome
-from judgemap.web.dashboard.models import JudgeTally
+from judgemap.web.dashboard.models import StudyCounts
 from judgemap.web.judge.comparisons import SIDES, History, area_ids
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.studies.models import Study
 
 ROW = np.dtype(
     [
+        ("judge", "<u4"),
         ("position", "<u4"),
         ("left", "<u2"),
         ("right", "<u2"),
@@ -40,14 +35,17 @@ ROW = np.dtype(
         ("answered_at", "<f8"),
     ]
 )
-"""A pair that was shown and what was last said about it: columns of `History`."""
-FORMAT = "3"
-"""Changed with `ROW`, so that tallies of an earlier version are rebuilt."""
+"""A pair that was shown and what was last said about it: columns of `History`; the judge by a place among names."""
 Rows = NDArray[np.void]
-
-NEAR = 5000
-"""A judge last read this many pairs or answers ago (of all judges) is read in full; for others, only what is new."""
 AT_ONCE = 500
+"""How many judges' pairs are read at a time."""
+HOUR = 3600
+"""An hour, in seconds."""
+MANY = 20_000
+"""With this many answers, the worker counts them, and pages show its last count."""
+EVERY = timedelta(seconds=30)
+SLOWER = 10
+"""The worker waits at least this many times as long as the last count took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,194 +94,180 @@ class Counted:
         return np.equal(self.unknown_side, SIDES.index(side))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """Counts of answers by what was said, by area, by hour and by position, and of judges."""
+
+    outcomes: IntArray
+    """Counts by `Outcome`, with open pairs last."""
+    judged: IntArray
+    shown: IntArray
+    unknown: IntArray
+    """For each area, how often it was judged, shown, and not known to the judge who was shown it."""
+    hours: IntArray
+    """The hours (since 1970) with answers; ``in_hour`` says how many each had."""
+    in_hour: IntArray
+    at_position: IntArray
+    """How many answers were a judge's first, second, …"""
+    times: FloatArray
+    """The median time for a pair, the first and the last answer; nan if there is none."""
+    judge_judged: IntArray
+    judge_withdrawn: BoolArray
+    judge_last: FloatArray
+    """For each judge: how many pairs they judged, whether they withdrew, when they last answered (−1 for never)."""
+    linked: IntArray
+    """How many areas were in a decided pair, and how many groups the decided pairs link them into."""
+
+    def pack(self) -> bytes:
+        """Write the counts as bytes."""
+        packed = io.BytesIO()
+        np.savez(packed, **{name: getattr(self, name) for name in self.__slots__})
+        return packed.getvalue()
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "Numbers":
+        """Read what `pack` wrote."""
+        with np.load(io.BytesIO(packed)) as arrays:
+            return cls(**{name: arrays[name] for name in cls.__slots__})
+
+
+def add_up(counted: Counted, n_areas: int) -> Numbers:
+    """Add up all answers of a study."""
+    data, answered = counted.data, counted.answered
+    shown = np.ones(len(data), dtype=np.bool_)
+    at = data.answered_at[answered]
+    hours, in_hour = np.unique((at // HOUR).astype(np.int64), return_counts=True)
+    seconds = data.seconds[answered]
+    last = np.full(len(counted.judges), -1.0)
+    np.fmax.at(last, data.judge, data.answered_at)
+
+    def tally(left: BoolArray, right: BoolArray) -> IntArray:
+        return np.bincount(np.concatenate([data.left[left], data.right[right]]), minlength=n_areas)
+
+    return Numbers(
+        outcomes=np.array([data.count(each) for each in Outcome]),
+        judged=tally(counted.judged, counted.judged),
+        shown=tally(shown, shown),
+        unknown=tally(counted.unknown("left"), counted.unknown("right")),
+        hours=hours,
+        in_hour=in_hour,
+        at_position=np.bincount(counted.place[answered])[1:],
+        times=np.array([np.median(seconds), at.min(), at.max()]) if len(at) else np.full(3, np.nan),
+        judge_judged=np.array([judge.judged for judge in counted.judges], dtype=np.int64),
+        judge_withdrawn=np.array([judge.withdrawn for judge in counted.judges], dtype=np.bool_),
+        judge_last=last,
+        linked=_linked(data) if data.decided.any() else np.zeros(2, dtype=np.int64),
+    )
+
+
+def _linked(data: Comparisons) -> IntArray:
+    """Count the areas that were in a decided pair, and the groups that the decided pairs link them into."""
+    counts = data.counts().decided()
+    decided = counts.per_area() > 0
+    return np.array([int(decided.sum()), len(np.unique(counts.components()[decided]))])
+
+
 def count(study: Study) -> Counted:
-    """Return a study's comparisons as they are now."""
+    """Return a study's comparisons as they are now or, if there are very many, as the worker last read them."""
     judges = list(_judges(study))
-    tallies = {row[0]: JudgeTally(*row) for row in _tallies(study)}
-    tallies |= {tally.judge_id: tally for tally in _fresh(study, judges, tallies)}
-    packed = [tallies[name].rows if name in tallies else b"" for name, *_ in judges]
-    rows = np.frombuffer(b"".join(packed), ROW)
-    judge = np.repeat(np.arange(len(packed)), [len(each) // ROW.itemsize for each in packed])
-    names = tuple(name for name, *_ in judges)
+    kept = StudyCounts.objects.filter(study=study).values_list("rows", "names").first()
+    if kept:
+        rows, names = np.frombuffer(kept[0], ROW), kept[1]
+    else:
+        names = [facts.name for facts in judges]
+        rows = _rows_at(study.pk, tuple(names), _stamp(study, judges))
+    return _counted(study, judges, rows, names)
+
+
+def _counted(study: Study, judges: list[JudgeFacts], rows: Rows, names: list[str]) -> Counted:
+    place = {facts.name: number for number, facts in enumerate(judges)}
+    judge = np.array([place[name] for name in names], dtype=np.int64)[rows["judge"]]
     columns = (rows["left"], rows["right"], rows["outcome"], rows["seconds"], rows["answered_at"])
-    data = Comparisons(area_ids(study), names, judge, *columns)
-    position, unknown_side = rows["position"].astype(np.int64), rows["unknown_side"].astype(np.int64)
-    return Counted([facts for *_, facts in judges], data, position, unknown_side)
+    data = Comparisons(area_ids(study), tuple(place), judge, *columns)
+    return Counted(judges, data, rows["position"].astype(np.int64), rows["unknown_side"].astype(np.int64))
 
 
-def keep_tallies(study: Study) -> None:
-    """Bring the stored tallies of a study up to date; for those that need no change, only the stamps are read."""
-    stamps = dict(_tallies(study).values_list("judge_id", "stamp"))
-    changed = [each for each in _judges(study) if stamps.get(each[0]) != each[1]]
-    names = [name for name, *_ in changed if name in stamps]
-    rows = (row for some in _chunks(names) for row in _tallies(study).filter(judge__in=some))
-    if fresh := _fresh(study, changed, {row[0]: JudgeTally(*row) for row in rows}):
-        _keep(fresh)
+def _judges(study: Study) -> Iterator[JudgeFacts]:
+    """Yield the facts about each judge, by name."""
+    rows = Judge.objects.filter(study=study).order_by("name")
+    for name, judged, withdrawn, joined in rows.values_list("name", "judged", "withdrawn_at", "created_at"):
+        yield JudgeFacts(name, judged, withdrawn is not None, joined)
+
+
+def _stamp(study: Study, judges: list[JudgeFacts]) -> tuple[int | None, ...]:
+    """Return numbers that change whenever a pair is shown or answered, an answer is changed, or a judge withdraws."""
+    answers = Answer.objects.filter(pair__judge__study=study).aggregate(last=Max("pk"), count=Count("pk"))
+    shown = Pair.objects.filter(judge__study=study).aggregate(last=Max("pk"), count=Count("pk"))
+    return (*answers.values(), *shown.values(), sum(each.withdrawn for each in judges))
+
+
+@lru_cache(maxsize=4)
+def _rows_at(study_id: int, names: tuple[str, ...], stamp: tuple[int | None, ...]) -> Rows:  # noqa: ARG001 - a key
+    return _read(Study(pk=study_id), names)
+
+
+def _read(study: Study, names: tuple[str, ...]) -> Rows:
+    """Read every pair that was shown, with its last answer, some judges at a time."""
+    place = {name: number for number, name in enumerate(names)}
+    parts = [np.empty(0, ROW)]
+    for first in range(0, len(names), AT_ONCE):
+        some = names[first : first + AT_ONCE]
+        last = History.read(study, Pair.objects.filter(judge__study=study, judge__in=some)).last()
+        part = np.empty(len(last), ROW)
+        part["judge"] = [place[name] for name in last.judge]
+        for column in (ROW.names or ())[1:]:
+            part[column] = getattr(last, column)
+        parts.append(part)
+    return np.concatenate(parts)
+
+
+def numbers_of(study: Study, n_areas: int) -> Numbers:
+    """Return a study's counts as they are now or, for a study with very many answers, as they were last stored."""
+    kept = StudyCounts.objects.filter(study=study).values_list("packed", flat=True).first()
+    return Numbers.unpack(bytes(kept)) if kept else add_up(count(study), n_areas)
+
+
+def keep_counts(study: Study) -> bool:
+    """Store the counts of a study with very many answers; False if they were stored just now and have to wait."""
+    if (Judge.objects.filter(study=study).aggregate(total=Sum("judged"))["total"] or 0) < MANY:
+        return True
+    began = timezone.now()
+    if StudyCounts.objects.filter(study=study, due_at__gt=began).exists():
+        return False
+    judges = list(_judges(study))
+    names = [facts.name for facts in judges]
+    rows = _read(study, tuple(names))
+    packed = add_up(_counted(study, judges, rows, names), study.areas.count()).pack()
+    due = timezone.now() + max(EVERY, SLOWER * (timezone.now() - began))
+    kept = {"packed": packed, "rows": rows.tobytes(), "names": names, "due_at": due}
+    with transaction.atomic():  # whoever withdraws waits for this, or is noticed
+        held = Judge.objects.select_for_update(no_key=True).filter(study=study).order_by("name")
+        if sum(gone is not None for gone in held.values_list("withdrawn_at", flat=True)) == sum(
+            each.withdrawn for each in judges
+        ):
+            StudyCounts.objects.update_or_create(study=study, defaults=kept)
+    return True
 
 
 class Upkeep:
-    """Keeps the tallies of every study with new answers up to date; one per process, called now and then.
+    """Keeps the counts of every study with new answers; one per process, called now and then."""
 
-    ``also`` is called for each such study, and again in the next round if it returns False.
-    """
-
-    def __init__(self, also: Callable[[Study], bool] = lambda study: True) -> None:  # noqa: ARG005
+    def __init__(self) -> None:
         self._seen = 0
-        self._also = also
         self._behind: set[int] = set()
 
     def __call__(self, **_: object) -> None:
-        """Look for answers that came since the last call."""
+        """Look for answers that came since the last call, and for studies whose counts had to wait."""
         newest = Answer.objects.aggregate(last=Max("pk"))["last"] or 0
         if newest > self._seen:
-            made = Study.objects.exclude(current=None)
-            for study in made.filter(judges__pairs__answers__pk__gt=self._seen).distinct():
-                keep_tallies(study)
-                self._behind.add(study.pk)
+            fresh = Study.objects.filter(judges__pairs__answers__pk__gt=self._seen)
+            self._behind |= set(fresh.values_list("pk", flat=True).distinct())
         self._seen = newest
         for study in Study.objects.filter(pk__in=self._behind):
-            if self._also(study):
+            if keep_counts(study):
                 self._behind.discard(study.pk)
 
 
-def _fresh(
-    study: Study, judges: Sequence[tuple[str, str, JudgeFacts]], tallies: dict[str, JudgeTally]
-) -> list[JudgeTally]:
-    """Return new tallies of the judges who have done something since theirs were stored."""
-    stale = {
-        name: stamp
-        for name, stamp, facts in judges
-        if not facts.withdrawn and (name not in tallies or tallies[name].stamp != stamp)
-    }
-    return _brought_up_to_date(study, stale, tallies) if stale else []
-
-
-def _judges(study: Study) -> Iterator[tuple[str, str, JudgeFacts]]:
-    """Yield each judge's name, stamp and facts, by name."""
-    shown = Pair.objects.filter(judge=OuterRef("pk"), practice__in=[False]).order_by("-position")
-    open_pair = Pair.objects.filter(judge=OuterRef("pk"), open=True)
-    judges = Judge.objects.filter(study=study).order_by("name").annotate(
-        last=shown.values("position")[:1], opened=Exists(open_pair)
-    )  # fmt: skip
-    fields = ("name", "judged", "withdrawn_at", "created_at", "busy_until", "last", "opened")
-    for name, judged, withdrawn, joined, busy, last, opened in judges.values_list(*fields):
-        stamp = f"{FORMAT} {busy.isoformat() if busy else ''} {last or 0} {'open' if opened else ''}"
-        yield name, stamp, JudgeFacts(name, judged, withdrawn is not None, joined)
-
-
-def _tallies(study: Study) -> QuerySet[JudgeTally, Any]:
-    kept = JudgeTally.objects.filter(judge__study=study, stamp__startswith=f"{FORMAT} ")
-    return kept.values_list("judge_id", "stamp", "seen_pair", "seen_answer", "rows")
-
-
-def _brought_up_to_date(study: Study, stale: dict[str, str], tallies: dict[str, JudgeTally]) -> list[JudgeTally]:
-    near = {name: tallies[name] for name in _near(stale, tallies)}
-    keys, last = _news(near)
-    read = [
-        History.read(study, Pair.objects.filter(judge__in=names))
-        for names in _chunks([each for each in stale if each not in near])
-    ]
-    read += [History.read(study, Pair.objects.filter(pk__in=some)) for some in _chunks(keys)]
-    pieces = _by_judge(read)
-    fresh = []
-    for name, stamp in sorted(stale.items()):
-        rows, seen_pair, seen_answer = pieces.get(name, (np.empty(0, ROW), 0, 0))
-        if name in near:
-            rows = _merged(np.frombuffer(near[name].rows, ROW), rows)
-            seen_pair, seen_answer = last[name]
-        seen = {"seen_pair": seen_pair, "seen_answer": seen_answer}
-        fresh.append(JudgeTally(judge_id=name, stamp=stamp, rows=rows.tobytes(), **seen))
-    return fresh
-
-
-def _near(stale: Collection[str], tallies: dict[str, JudgeTally]) -> Iterator[str]:
-    """Yield the judges with little to read; the others are new, or were last read long ago."""
-    last_pair = Pair.objects.aggregate(last=Max("pk"))["last"] or 0
-    last_answer = Answer.objects.aggregate(last=Max("pk"))["last"] or 0
-    for name in stale:
-        kept = tallies.get(name)
-        if kept is None or not kept.rows:
-            continue
-        if last_pair - kept.seen_pair < NEAR and last_answer - kept.seen_answer < NEAR:
-            yield name
-
-
-def _news(near: dict[str, JudgeTally]) -> tuple[list[int], dict[str, tuple[int, int]]]:
-    """Return the keys of pairs shown or answered since these tallies, and each judge's last pair and answer.
-
-    The pairs themselves are read later, and may have further answers by then: the next round reads them again.
-    """
-    if not near:
-        return [], {}
-    shown = Pair.objects.filter(pk__gt=min(tally.seen_pair for tally in near.values()))
-    answered = Answer.objects.filter(pk__gt=min(tally.seen_answer for tally in near.values()))
-    keys: set[int] = set()
-    last_pair = {name: tally.seen_pair for name, tally in near.items()}
-    last_answer = {name: tally.seen_answer for name, tally in near.items()}
-    for name, key in shown.values_list("judge_id", "pk"):
-        if name in near:
-            keys.add(key)
-            last_pair[name] = max(last_pair[name], key)
-    for name, key, answer in answered.values_list("pair__judge_id", "pair_id", "pk"):
-        if name in near:
-            keys.add(key)
-            last_answer[name] = max(last_answer[name], answer)
-    return sorted(keys), {name: (last_pair[name], last_answer[name]) for name in near}
-
-
-def _merged(old: Rows, new: Rows) -> Rows:
-    """Return the old rows, with those at the same positions replaced by the new ones."""
-    rows = np.concatenate([old[~np.isin(old["position"], new["position"])], new])
-    return rows[np.argsort(rows["position"])]
-
-
-def _by_judge(read: Sequence[History]) -> dict[str, tuple[Rows, int, int]]:
-    """Split what was read by judge: the rows, and the last pair and answer among them."""
-    pieces: dict[str, tuple[Rows, int, int]] = {}
-    for history in read:
-        last = history.last()
-        packed = _packed(last)
-        starts = np.flatnonzero(last.judge[1:] != last.judge[:-1]) + 1
-        for mine in np.split(np.arange(len(last)), starts) if len(last) else ():
-            name = last.judge[mine[0]]
-            rows, seen_pair, seen_answer = pieces.get(name, (np.empty(0, ROW), 0, 0))
-            pieces[name] = (
-                _merged(rows, packed[mine]),
-                max(seen_pair, int(last.pair[mine].max())),
-                max(seen_answer, int(last.answer[mine].max())),
-            )
-    return pieces
-
-
-def _packed(history: History) -> Rows:
-    rows = np.empty(len(history), ROW)
-    for name in ROW.names or ():
-        rows[name] = getattr(history, name)
-    return rows
-
-
-def _keep(tallies: list[JudgeTally]) -> None:
-    """Store tallies for the next round. If that fails, the next round reads the same rows again.
-
-    The judges' rows are locked, so that nothing is stored about a judge who withdraws at this moment.
-    """
-    try:
-        with transaction.atomic():
-            held = Judge.objects.select_for_update(no_key=True).order_by("name")
-            there = {name for names in _chunks(tallies) for name in held.filter(
-                name__in=[tally.judge_id for tally in names], withdrawn_at=None).values_list("name", flat=True)
-            }  # fmt: skip
-            JudgeTally.objects.bulk_create(
-                [tally for tally in tallies if tally.judge_id in there],
-                batch_size=AT_ONCE // 5,
-                update_conflicts=True,
-                unique_fields=["judge"],
-                update_fields=["stamp", "seen_pair", "seen_answer", "rows"],
-            )
-    except DatabaseError:
-        return
-
-
-def _chunks(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for first in range(0, len(items), AT_ONCE):
-        yield items[first : first + AT_ONCE]
+def forget_counts(study: Study, **_: object) -> None:
+    """Delete stored counts when a study's answers are removed."""
+    StudyCounts.objects.filter(study=study).delete()

@@ -16,8 +16,8 @@ from django.views.decorators.http import require_safe
 from judgemap.core.types import IntArray
 from judgemap.study.data.comparisons import Outcome
 from judgemap.web.dashboard.charts import Chart, bar_chart
+from judgemap.web.dashboard.counting import HOUR, Numbers, numbers_of
 from judgemap.web.dashboard.maps import LAYERS, NEVER, SHADES, AreaMap, area_map
-from judgemap.web.dashboard.numbers import HOUR, Numbers, numbers_of
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import has_tiles, load_places, picture_response, stored_rings

@@ -1,4 +1,4 @@
-"""Each judge's comparisons packed for counting, and forecasts for more answers or more judges."""
+"""Counts of studies with very many answers, and forecasts for more answers or more judges."""
 
 from django.db import models
 
@@ -9,29 +9,18 @@ from judgemap.web.server.triggers import Trigger
 from judgemap.web.studies.models import Study
 
 
-class JudgeTally(models.Model):
-    """A judge's comparisons packed in one row, which the worker brings up to date. It may be deleted at any time."""
-
-    judge = models.OneToOneField(Judge, models.CASCADE, primary_key=True, related_name="tally")
-    stamp = models.CharField(max_length=80)
-    """What the judge's rows looked like when they were last read; see `counting`."""
-    seen_pair = models.BigIntegerField()
-    seen_answer = models.BigIntegerField()
-    """The last pair and the last answer of this judge that are counted, by their keys."""
-    rows = models.BinaryField()
-    """An array of `counting.ROW`, in the order of the positions."""
-
-    def __str__(self) -> str:
-        return f"tally of {self.judge_id}"
-
-
 class StudyCounts(models.Model):
-    """The counts on the live page of a study with very many answers, which the worker adds up; see `numbers`."""
+    """The answers of a study with very many of them, as the worker last read and counted them; see `counting`."""
 
     study = models.OneToOneField(Study, models.CASCADE, primary_key=True, related_name="counts")
-    kept_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    """When they are next to be counted, if there are new answers."""
     packed = models.BinaryField()
-    """The arrays of `numbers.Numbers`."""
+    """The arrays of `counting.Numbers`."""
+    rows = models.BinaryField()
+    """An array of `counting.ROW`."""
+    names = models.JSONField()
+    """The judges' names, in the order of their places in ``rows``."""
 
     def __str__(self) -> str:
         return f"counts of {self.study_id}"
@@ -94,11 +83,11 @@ class PanelPlan(Job):
         self.finish("result")
 
 
-GOES_WITH_WITHDRAWAL = Trigger(
-    "tally_goes_with_withdrawal",
+GO_WITH_WITHDRAWAL = Trigger(
+    "counts_go_with_withdrawal",
     Judge._meta.db_table,  # noqa: SLF001
     "UPDATE OF withdrawn_at",
     when="NEW.withdrawn_at IS NOT NULL",
-    then=f"DELETE FROM {JudgeTally._meta.db_table} WHERE judge_id = NEW.name",  # noqa: S608, SLF001
+    then=f"DELETE FROM {StudyCounts._meta.db_table} WHERE study_id = NEW.study_id",  # noqa: S608, SLF001
 )
-"""A judge who withdraws takes the tally along, in the same transaction."""
+"""When a judge withdraws, the counts go in the same transaction."""

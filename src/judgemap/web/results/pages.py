@@ -98,7 +98,7 @@ def facts_of(data: DataFacts) -> list[str]:
     >>> facts_of(DataFacts(sha256="", areas=76, shown=1900, comparisons=1848, pairs=900, judges=12))
     ['1,848 comparisons', '12 judges', '76 areas']
     """
-    counted = [(data.comparisons, "comparison"), (data.judges, "judge"), (data.areas, "area")]
+    counted = [(data.used, "comparison"), (data.judges, "judge"), (data.areas, "area")]
     return [f"{count:,} {name}{'' if count == 1 else 's'}" for count, name in counted]
 
 
