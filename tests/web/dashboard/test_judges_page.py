@@ -267,7 +267,9 @@ def test_a_judge_of_another_study_is_not_found(played, clients, areas, definitio
     other.answer("left")
     assert clients["owner"].get(reverse("dashboard:judge", args=[played.slug, other.name])).status_code == 404
     response = clients["owner"].post(
-        reverse("dashboard:act", args=[played.slug]), {"act": "leave out", "reason": "x", "judge": other.name}, follow=True
+        reverse("dashboard:act", args=[played.slug]),
+        {"act": "leave out", "reason": "x", "judge": other.name},
+        follow=True,
     )
     assert "not in the study" in response.content.decode()
     assert not Exclusion.objects.exists()

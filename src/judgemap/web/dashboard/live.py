@@ -221,12 +221,12 @@ def answers_over_time(hours: IntArray, counts: IntArray, ends: tuple[float, floa
 
 def drop_out(reached: IntArray) -> Chart:
     """Show how many judges answered their first pair, their second, and so on."""
-    title = "How far judges have got"
+    title = _("How far judges have got")
     if len(reached) == 0:
         return bar_chart(title, _("No answers yet."), [], [])
     group = -(-len(reached) // 100)
     shown = reached[::group]
-    labels = [f"pair {1 + i * group:,}" for i in range(len(shown))]
+    labels = [_("pair %(number)s") % {"number": f"{1 + i * group:,}"} for i in range(len(shown))]
     half = int(np.flatnonzero(reached * 2 >= reached[0])[-1]) + 1
     alt = _(
         "Of the %(judges)s who answered a first pair, at least half reached pair %(half)s, "

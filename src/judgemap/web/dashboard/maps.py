@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from judgemap.core.types import IntArray
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 CLASSES = 5
 SHADES = ("url(#never)", "#e2edf7", "#b0cfe8", "#6fa6d0", "#2f76b0", "#0b3c6f")
@@ -20,17 +26,40 @@ NAMED = 4
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Something counted for each area: its words, how 'never' is drawn, and whether low or high counts matter."""
+    """Something counted for each area: its words, how 'never' is drawn, and whether low or high counts matter.
 
-    words: str
+    ``nothing`` says that it never happened, ``says`` how often it did.
+    """
+
+    words: "StrPromise"
     none: str
     few_matter: bool
+    nothing: "StrPromise"
+    says: "StrPromise"
 
 
 LAYERS = {
-    "judged": Layer("compared", "url(#never)", few_matter=True),
-    "shown": Layer("shown", "url(#never)", few_matter=True),
-    "unknown": Layer("not known to a judge", "#fff", few_matter=False),
+    "judged": Layer(
+        _("compared"),
+        "url(#never)",
+        few_matter=True,
+        nothing=_("No area was compared yet."),
+        says=_("Areas were compared %(range)s times, half of them %(middle)s times or fewer. The fewest: %(listed)s."),
+    ),
+    "shown": Layer(
+        _("shown"),
+        "url(#never)",
+        few_matter=True,
+        nothing=_("No area was shown yet."),
+        says=_("Areas were shown %(range)s times, half of them %(middle)s times or fewer. The fewest: %(listed)s."),
+    ),
+    "unknown": Layer(
+        _("not known to a judge"),
+        "#fff",
+        few_matter=False,
+        nothing=_("No area was unknown to a judge yet."),
+        says=_("%(there)s of %(areas)s areas were not known to a judge. The most often: %(listed)s."),
+    ),
 }
 """What the map can count."""
 
@@ -84,25 +113,26 @@ def area_map(names: Sequence[str], counts: IntArray, layer: Layer) -> AreaMap:
     legend = []
     for shade in np.unique(shades).tolist():
         mine = counts[shades == shade]
-        words = _range(int(mine.min()), int(mine.max())) if shade else "never"
+        words = _range(int(mine.min()), int(mine.max())) if shade else gettext("never")
         legend.append(Shade(shade, words, len(mine), "" if shade else layer.none))
     return AreaMap(areas, legend, _words(names, counts, layer))
 
 
 def _range(low: int, high: int) -> str:
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    if low == high:
+        return f"{low:,}"
+    return gettext("%(low)s to %(high)s") % {"low": f"{low:,}", "high": f"{high:,}"}
 
 
 def _words(names: Sequence[str], counts: IntArray, layer: Layer) -> str:
     """Say what the map shows."""
     if len(counts) == 0 or counts.max() == 0:
-        return f"No area was {layer.words} yet."
+        return str(layer.nothing)
     order = np.argsort(counts if layer.few_matter else -counts, kind="stable")[:NAMED].tolist()
-    listed = ", ".join(f"{names[place]} ({counts[place]:,})" for place in order if layer.few_matter or counts[place])
-    times = (
-        f"{_range(int(counts.min()), int(counts.max()))} times, half of them {int(np.median(counts)):,} times or fewer"
-    )
-    if layer.few_matter:
-        return f"Areas were {layer.words} {times}. The fewest: {listed}."
-    there = int((counts > 0).sum())
-    return f"{there:,} of {len(counts):,} areas were {layer.words}. The most often: {listed}."
+    return layer.says % {
+        "range": _range(int(counts.min()), int(counts.max())),
+        "middle": f"{int(np.median(counts)):,}",
+        "there": f"{int((counts > 0).sum()):,}",
+        "areas": f"{len(counts):,}",
+        "listed": ", ".join(f"{names[at]} ({counts[at]:,})" for at in order if layer.few_matter or counts[at]),
+    }

@@ -353,8 +353,6 @@ def _answers(base: FitRun, other: FitRun) -> str:
 
 MANY, FEW = 18, 6
 """How many judges' maps a page shows; fewer if a map has many areas."""
-POPULATION = "The population of judges"
-PANEL = "These judges, each with equal weight"
 
 
 @require_safe
@@ -387,7 +385,10 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     elif there.exists():
         shown = Paginator(judges, FEW if ground.crowded else MANY).get_page(request.GET.get("page"))
         kept = {each.judge: each for each in there.filter(judge__in=["", *shown.object_list])}
-        sides = [Side(POPULATION, run.rows, ""), Side(PANEL, kept[""].rows, "")]
+        sides = [
+            Side(_("The population of judges"), run.rows, ""),
+            Side(_("These judges, each with equal weight"), kept[""].rows, ""),
+        ]
         sides += [_side(kept[name], fitted.get(name), f"{here}?judge={name}") for name in shown.object_list]
         whose = _("%(words)s Beside it are those of the panel and of each judge.") % {"words": run.record.view.words}
         context |= {"shown": shown, "maps": draw_maps(sides), "whose": whose}
@@ -414,9 +415,11 @@ def _side(kept: FitView, fitted: JudgeFinding | None, address: str) -> Side:
     beside = ""
     if fitted is not None and fitted.distance is not None:
         beside = f"distance {fitted.distance:.2f} ({fitted.distance_low:.2f} to {fitted.distance_high:.2f})"
-    return Side(f"Judge {kept.judge}", kept.rows, _("this judge’s map"), beside=beside, address=address)
+    return Side(
+        _("Judge %(name)s") % {"name": kept.judge}, kept.rows, _("this judge’s map"), beside=beside, address=address
+    )
 
 
 def _beside(ground: Ground, run: FitRun, kept: FitView, here: str) -> Compared:
-    population = Side(POPULATION, run.rows, _("the population’s map"), address=here)
+    population = Side(_("The population of judges"), run.rows, _("the population’s map"), address=here)
     return compare_maps(ground, population, [_side(kept, None, "")])

@@ -84,7 +84,7 @@ def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         return _lead_on(request, reverse("results:map", args=[study.slug, number]))
     if run.over and _is_live(request):
         return _lead_on(request, reverse("fits:progress", args=[study.slug, number]))
-    context = {"study": study, "run": run, "here": "results"} | _waiting(run)
+    context = {"study": study, "run": run, "here": "results", **_waiting(run)}
     return render(request, "fits/news.html" if _is_live(request) else "fits/progress.html", context)
 
 
@@ -98,7 +98,7 @@ def explained(request: HttpRequest, study: Study, number: int) -> HttpResponse: 
     return HttpResponse(headers={"HX-Refresh": "true"} if run.explained_at else None)
 
 
-def _waiting(run: FitRun) -> dict[str, Any]:
+def _waiting(run: FitRun) -> dict[str, int | bool]:
     """Count the fits ahead of a waiting one, and say whether a worker is missing."""
     if run.status != FitRun.Status.WAITING:
         return {}

@@ -243,9 +243,9 @@ def view_links(study: Study, run: FitRun, seen: SeenMap) -> list[tuple[str, str,
         return []
     here = reverse("results:map", args=[study.slug, run.number])
     links = [
-        ("The population’s", here, seen.kept is None),
-        ("These judges’", f"{here}?view={MapView.PANEL.value}", seen.query.get("view") == MapView.PANEL.value),
+        (_("The population’s"), here, seen.kept is None),
+        (_("These judges’"), f"{here}?view={MapView.PANEL.value}", seen.query.get("view") == MapView.PANEL.value),
     ]
     if seen.query.get("judge"):
         links.append((_("Judge %(judge)s’s") % {"judge": seen.query["judge"]}, f"{here}?{seen.address}", True))
-    return [*links, ("Each judge’s", reverse("results:judge_maps", args=[study.slug, run.number]), False)]
+    return [*links, (_("Each judge’s"), reverse("results:judge_maps", args=[study.slug, run.number]), False)]

@@ -111,7 +111,7 @@ class Layer:
         counts = np.bincount(self.classes, minlength=len(self.colours)).tolist()
         return list(zip(self.colours, self.ticks[: len(self.colours)], counts, strict=True))
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Return what the page's script needs."""
         values = [round(value, 5) for value in self.values]
         return {"label": self.label, "values": values, "texts": self.texts, "classes": self.classes,

@@ -24,6 +24,7 @@ from judgemap.report.figures.picture import Picture
 from judgemap.report.pages.briefing import About, Gallery, briefing
 from judgemap.study.assess.explain import FIGURES, Explanation, of_clusters, parameters
 from judgemap.study.assess.explain import LARGE as EXPLAINED
+from judgemap.study.assess.findings import RiskRow
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.large import (
@@ -157,12 +158,12 @@ def keep_population(run: FitRun, population: Known | None) -> None:
         PopulationMap.objects.update_or_create(study=run.study, defaults=kept)
 
 
-def table_of(fit: Fit) -> list[dict[str, Any]]:
+def table_of(fit: Fit) -> list[RiskRow]:
     """Return the table of areas, one dict per row; for a clustering, with each area's cluster."""
     table = fit.areas
     if isinstance(fit, ClusterFit):
         table = table.merge(fit.clusters.drop(columns="name"), on="id", validate="one_to_one")
-    rows: list[dict[str, Any]] = json_value(table.to_dict("records"))
+    rows: list[RiskRow] = json_value(table.to_dict("records"))
     return rows
 
 
