@@ -343,7 +343,7 @@ def _answers(base: FitRun, other: FitRun) -> str:
     """Say whether two fits use the same answers."""
     if base.data_sha256 and base.data_sha256 == other.data_sha256:
         return _("Both fits use the same answers.")
-    counts = [run.record.data.comparisons for run in (base, other)]
+    counts = [run.record.data.used for run in (base, other)]
     here, there = counts
     return _("The fits use different answers: %(here)s comparisons here, %(there)s there.") % {
         "here": f"{here:,}",
