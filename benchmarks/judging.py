@@ -33,7 +33,7 @@ import shapely
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 6.0
 PATIENCE = 60.0
-START = "import typer; from judgemap.cli import serve; typer.run(serve.serve)"
+START = "import typer; from judgemap.cli import serving; typer.run(serving.serve)"
 MAKE = """
 import json, sys
 from pathlib import Path

@@ -74,7 +74,10 @@ def test_rubbish_as_a_body(owned, clients, body, kind):
         assert clients["owner"].generic("POST", f"/{page}", body, content_type=kind).status_code < 500
 
 
-rubbish = {"content": st.binary(min_size=1, max_size=200), "name": st.sampled_from(["a.geojson", "a.gpkg", "a.kmz", "a.zip"])}
+rubbish = {
+    "content": st.binary(min_size=1, max_size=200),
+    "name": st.sampled_from(["a.geojson", "a.gpkg", "a.kmz", "a.zip"]),
+}
 
 
 @given(**rubbish)
@@ -90,7 +93,9 @@ def test_rubbish_as_a_file_at_arms_length(clients, content, name):
 
 
 def refuse(clients, content, name):
-    begin = {"a.geojson": b'{"type":', "a.gpkg": b"SQLite format 3\0", "a.kmz": b"PK\x03\x04", "a.zip": b"PK\x03\x04"}[name]
+    begin = {"a.geojson": b'{"type":', "a.gpkg": b"SQLite format 3\0", "a.kmz": b"PK\x03\x04", "a.zip": b"PK\x03\x04"}[
+        name
+    ]
     response = clients["owner"].post("/new/", {"boundaries": SimpleUploadedFile(name, begin + content)})
     assert response.status_code == 400
 

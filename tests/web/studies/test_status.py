@@ -68,6 +68,10 @@ def test_before_opening_the_page_lists_what_to_look_at(draft, clients):
     editing.change_study(draft, draft.owner, {"consent": own, "example": "Pick the safer one."})
     checks = clients["owner"].get(f"/studies/{draft.slug}/open").context["checks"]
     assert [check.page for check in checks if not check.fine] == ["inviting:judges"]
+    draft.refresh_from_db()
+    editing.change_study(draft, draft.owner, {"languages": ("en", "fr", "ar", "es")})
+    checks = clients["owner"].get(f"/studies/{draft.slug}/open").context["checks"]
+    assert any("cannot choose them: Spanish" in check.said for check in checks if not check.fine)
 
 
 @pytest.mark.parametrize("who", ["closed", "unshared", "joined"])

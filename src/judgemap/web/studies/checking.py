@@ -112,7 +112,7 @@ def preflight(study: Study, address: str) -> list[Check]:
     """List what is worth a look before a study opens; ``address`` is what judges' links would start with."""
     version = study.version
     waiting = [code for code in version.languages if code not in version.offered]
-    names = ", ".join(translation.get_language_info(code)["name_translated"] for code in waiting)
+    names = ", ".join(str(translation.get_language_info(code)["name_translated"]) for code in waiting)
     minutes = max(1, round(version.recommended * PAIR_SECONDS / 60))
     time = ngettext("about %(minutes)s minute", "about %(minutes)s minutes", minutes) % {"minutes": minutes}
     problem = check_address(address)
