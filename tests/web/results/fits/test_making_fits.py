@@ -161,8 +161,8 @@ def test_a_briefing_tells_of_both_models_of_the_same_answers(judged, ask, carry_
     carry_out(ask(judged, QUICK))
     carry_out(ask(judged, CLUSTERS))
     alone, both = FitRun.objects.order_by("number")
-    assert "Clusters of areas" not in alone.files.briefing
-    assert "Clusters of areas" in both.files.briefing
+    assert "Diagnostics: the clustering model" not in alone.files.briefing
+    assert "Diagnostics: the clustering model" in both.files.briefing
     assert "spatial" in both.files.briefing
 
 
