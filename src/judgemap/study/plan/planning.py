@@ -2,12 +2,16 @@
 
 Whole studies are simulated under each design and analysed like real ones. The truth of each is drawn from the prior
 with a guess at α, or from a pilot's posterior; all designs are tried on the same truths.
+
+Where judges differ, how well the population's map can be known depends on how many of them represent it. For studies
+with a quarter to four times as many judges, and a quarter to eight times as many answers each, `plan_judges` computes
+how precisely it would be known; see `core.design.utility` for the method. No study is sampled, so a grid takes seconds.
 """
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -51,17 +55,14 @@ FEWEST = 6
 """The fewest simulations that allow an interval for a median."""
 LOSSES = ("sd", "rank_error", "missed")
 """Measures that fall as a study grows, by which designs are compared; ``missed`` is 1 − ``found``."""
-
-
-class PlanOptions(TypedDict, total=False):
-    """How to simulate; every entry has a default."""
-
-    simulations: int
-    """Simulated studies under each design; 40 by default."""
-    cores: int
-    """Processes to use; the results do not depend on it."""
-    watch: Callable[[int, int], None] | None
-    """Called after each trial with the number done and the total."""
+GRID_SHARES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Answers per judge to consider, as multiples of the planned number; judges go only up to four times as many."""
+SECONDS = 4.0
+"""The time an answer takes if no pilot says."""
+LITTLE = 0.1
+"""Doubling the answers helps little if it lowers the uncertainty by less than this share."""
+MOST_AREAS = 1_000
+"""The most areas for which a grid takes no more than minutes."""
 
 
 class Needed(NamedTuple):
@@ -213,7 +214,7 @@ class StudyPlan(Displayed):
         }
 
 
-def plan(
+def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     areas: Areas,
     judges: int = 10,
     per_judge: int = 50,
@@ -222,7 +223,9 @@ def plan(
     alpha: float | None = None,
     pilot: "Fit | None" = None,
     designs: Sequence[str] = ("uniform", "principal", "optimal", "adaptive"),
-    **options: Unpack[PlanOptions],
+    simulations: int = 40,
+    cores: int = 1,
+    watch: Callable[[int, int], None] | None = None,
 ) -> StudyPlan:
     """Simulate studies with a number of judges and comparisons each, and report what to expect from each design.
 
@@ -241,6 +244,12 @@ def plan(
         towards the planned study.
     designs
         Which of ``uniform``, ``naive``, ``principal``, ``optimal``, ``adaptive`` to try.
+    simulations
+        Simulated studies under each design.
+    cores
+        Processes to use; the results do not depend on it.
+    watch
+        Called after each trial with the number done and the total.
 
     Examples
     --------
@@ -252,7 +261,6 @@ def plan(
     >>> few.middle > many.middle
     True
     """
-    simulations, cores, watch = options.get("simulations", 40), options.get("cores", 1), options.get("watch")
     chosen = _check(areas, judges, per_judge, simulations, designs)
     source = TruthSource.make(areas, alpha, pilot)
     began = time.perf_counter()
@@ -372,13 +380,9 @@ def _asker(name: str, areas: Areas, covariance: Covariance, alpha: float, planne
 
 
 def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs: Sequence[str]) -> list[str]:
-    for what, number, least in (("judges", judges, 1), ("comparisons per judge", per_judge, 1)):
-        if number < least:
-            raise StudyError(f"the number of {what} must be at least {least}, not {number}")
+    _check_size(areas, judges, per_judge)
     if simulations < FEWEST:
         raise StudyError(f"intervals need at least {FEWEST} simulated studies, not {simulations}")
-    if len(areas) < 2:
-        raise StudyError("a study needs at least two areas, but the map has only one")
     least = max(SHORTEST, len(areas) - 1)
     if judges * per_judge < least:
         raise StudyError(
@@ -397,33 +401,6 @@ def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs:
 
 def _numbers(values: Sequence[float]) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in values]
-
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from judgemap.study.fit.result import Fit
-
-GRID_SHARES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Answers per judge to consider, as multiples of the planned number; judges go only up to four times as many."""
-SECONDS = 4.0
-"""The time an answer takes if no pilot says."""
-SIMULATIONS = 12
-LITTLE = 0.1
-"""Doubling the answers helps little if it lowers the uncertainty by less than this share."""
-MOST_AREAS = 1_000
-"""The most areas for which a grid takes no more than minutes."""
-
-
-class JudgePlanOptions(TypedDict, total=False):
-    """Further planning options; every entry has a default."""
-
-    seconds: float
-    """Seconds that one answer takes a judge; 4 by default."""
-    design: str
-    """How pairs are drawn: ``uniform``, ``naive``, ``principal`` or ``optimal``."""
-    simulations: int
-    """How many true maps, each with its own judges, the figures are averaged over; 12 by default."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -523,7 +500,7 @@ class JudgePlan:
         }
 
 
-def plan_judges(
+def plan_judges(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     areas: Areas,
     judges: int = 10,
     per_judge: int = 50,
@@ -532,7 +509,9 @@ def plan_judges(
     differ: float | None = None,
     alpha: float | None = None,
     pilot: "Fit | None" = None,
-    **options: Unpack[JudgePlanOptions],
+    seconds: float = SECONDS,
+    design: str = "uniform",
+    simulations: int = 12,
 ) -> JudgePlan:
     """Say how precisely the population's map would be known, by number of judges and answers each.
 
@@ -549,8 +528,12 @@ def plan_judges(
         the pilot's, or 0.5.
     alpha, pilot
         As for `plan`. A pilot in which judges differ also estimates σ/α.
-    options
-        See `JudgePlanOptions`.
+    seconds
+        Seconds that one answer takes a judge.
+    design
+        How pairs are drawn: ``uniform``, ``naive``, ``principal`` or ``optimal``.
+    simulations
+        How many true maps, each with its own judges, the figures are averaged over.
 
     Examples
     --------
@@ -560,8 +543,6 @@ def plan_judges(
     >>> bool(more_judges < more_answers)
     True
     """
-    seconds, simulations = options.get("seconds", SECONDS), options.get("simulations", SIMULATIONS)
-    design = options.get("design", "uniform")
     source = TruthSource.make(areas, alpha, pilot)
     ratio = _ratio(differ, pilot)
     _check_grid(areas, judges, per_judge, seconds, simulations)
@@ -611,19 +592,20 @@ def _ratio(differ: float | None, pilot: "Fit | None") -> float:
 
 
 def _check_grid(areas: Areas, judges: int, per_judge: int, seconds: float, simulations: int) -> None:
-    numbers: Sequence[tuple[str, float]] = (
-        ("judges", judges),
-        ("comparisons per judge", per_judge),
-        ("simulated maps", simulations),
-    )
-    for what, number in numbers:
-        if number < 1:
-            raise StudyError(f"the number of {what} must be at least 1, not {number}")
+    _check_size(areas, judges, per_judge)
+    if simulations < 1:
+        raise StudyError(f"the number of simulated maps must be at least 1, not {simulations}")
     if not (np.isfinite(seconds) and seconds > 0):
         raise StudyError(f"the seconds that an answer takes must be a positive number, not {seconds:g}")
-    if len(areas) < 2:
-        raise StudyError("a study needs at least two areas, but the map has only one")
     if len(areas) > MOST_AREAS:
         raise StudyError(
             f"{len(areas):,} areas are too many: judges can be planned for up to {MOST_AREAS:,}; use a coarser map"
         )
+
+
+def _check_size(areas: Areas, judges: int, per_judge: int) -> None:
+    for what, number in (("judges", judges), ("comparisons per judge", per_judge)):
+        if number < 1:
+            raise StudyError(f"the number of {what} must be at least 1, not {number}")
+    if len(areas) < 2:
+        raise StudyError("a study needs at least two areas, but the map has only one")
