@@ -40,7 +40,70 @@ def test_one_worker_gets_it(job):
 def test_the_job_that_has_waited_longest_comes_first(fit):
     forecast = Forecast.objects.create(fit=fit, seed=1)
     FitRun.objects.update(asked_at=forecast.asked_at + timedelta(seconds=1))
-    assert [jobs.claim_next(), jobs.claim_next(), jobs.claim_next()] == [forecast, fit, None]
+    assert [jobs.claim_next("fits") for _ in range(3)] == [forecast, fit, None]
+
+
+def test_a_draft_does_not_wait_for_a_fit(fit):
+    draft = Draft.objects.create(copy_of=fit.study)
+    assert jobs.claim_next("fits") == fit
+    assert jobs.claim_next("drafts") == draft
+
+
+@pytest.fixture
+def fits_of(owned, people):
+    """Ask for fits on behalf of people, one after another."""
+
+    def ask(*names: str) -> list[FitRun]:
+        return [
+            FitRun.objects.create(study=owned, version=owned.version, number=number, asked_by=people[name])
+            for number, name in enumerate(names, 1)
+        ]
+
+    return ask
+
+
+def test_nobodys_second_job_comes_before_anothers_first(fits_of):
+    first, second, third, other = fits_of("owner", "owner", "owner", "teammate")
+    assert jobs.waiting_in("fits") == [first, other, second, third]
+    assert jobs.claim_next("fits") == first
+    assert jobs.waiting_in("fits") == [other, second, third], "one that runs counts too"
+
+
+def test_short_jobs_come_before_long_ones_unless_those_have_waited_for_long(fits_of, monkeypatch):
+    long, short = fits_of("owner", "teammate")
+    monkeypatch.setattr(FitRun, "effort", lambda run: 1000.0 if run.number == 1 else 1.0)
+    done_in(short, 60)
+    assert jobs.waiting_in("fits") == [short, long]
+    FitRun.objects.filter(pk=long.pk).update(asked_at=timezone.now() - 2 * jobs.LONGEST_WAIT)
+    assert jobs.waiting_in("fits") == [long, short]
+
+
+def test_large_jobs_run_one_at_a_time(fits_of, monkeypatch):
+    first, second, small = fits_of("owner", "teammate", "stranger")
+    monkeypatch.setattr(FitRun, "effort", lambda run: 1.0 if run.number == 3 else FitRun.LARGE)
+    assert {jobs.claim_next("fits"), jobs.claim_next("fits")} == {first, small}
+    assert jobs.claim_next("fits") is None
+    FitRun.objects.filter(pk=first.pk).update(status="done")
+    assert jobs.claim_next("fits") == second
+
+
+def test_a_page_says_how_long_the_queue_is(fits_of):
+    first, second, third = fits_of("owner", "teammate", "stranger")
+    assert first.place_in_queue() == "Next in the queue."
+    done_in(first, 120)
+    assert third.place_in_queue() == "Number 3 in the queue, about 4 minutes."
+    FitRun.claim(first.pk)
+    FitRun.objects.filter(pk=first.pk).update(progress=0.5)
+    assert second.place_in_queue() == "Number 1 in the queue, about 1 minute."
+
+
+def done_in(fit: FitRun, seconds: float) -> None:
+    """Have an earlier fit of the same study take so long."""
+    now = timezone.now()
+    FitRun.objects.create(
+        study=fit.study, version=fit.version, number=99, status="done",
+        started_at=now - timedelta(seconds=seconds), finished_at=now,
+    )  # fmt: skip
 
 
 def test_a_silent_job_is_lost_and_its_worker_hears_of_it(job):

@@ -61,6 +61,16 @@ def test_a_study_is_written_in_turns_and_seen_when_it_is_whole(areas, definition
     assert editing.find_study("wards") == study
 
 
+def test_keys_are_looked_up_once_however_many_turns_it_takes(study, django_assert_num_queries, monkeypatch):
+    """Asking again in every turn made the time grow with the square of the answers."""
+    edges = Edge.objects.filter(study=study)
+    turns_needed = -(-edges.count() // 4)
+    monkeypatch.setattr(turns, "MOST_TIMES", 1)
+    with django_assert_num_queries(turns_needed + 2):
+        turns.delete_in_turns(edges, at_once=4, alone=True)
+    assert not edges.exists()
+
+
 def test_what_a_killed_process_left_is_removed_by_the_next(areas, definition, monkeypatch, db):
     def killed(seconds: float) -> None:
         raise KeyboardInterrupt

@@ -100,14 +100,11 @@ def erase_hidden() -> None:
 def remove_judges(study: Study, **_: object) -> None:
     """Remove the judges of a study that is being deleted, with their pairs and answers, in short turns."""
     Judge.objects.filter(preview_of=study).delete()
-    for rows in (
-        Answer.objects.filter(pair__judge__study=study),
-        Pair.objects.filter(judge__study=study),
-        Consent.objects.filter(judge__study=study),
-        UnknownArea.objects.filter(judge__study=study),
-        Judge.objects.filter(study=study),
-    ):
-        delete_in_turns(rows)
+    delete_in_turns(Answer.objects.filter(pair__judge__study=study), alone=True)
+    delete_in_turns(Pair.objects.filter(judge__study=study), alone=True)
+    delete_in_turns(Consent.objects.filter(judge__study=study), alone=True)
+    delete_in_turns(UnknownArea.objects.filter(judge__study=study), alone=True)
+    delete_in_turns(Judge.objects.filter(study=study))
 
 
 def note_withdrawals(hashes: Iterable[str] | None = None) -> None:

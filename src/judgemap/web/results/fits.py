@@ -98,15 +98,14 @@ def explained(request: HttpRequest, study: Study, number: int) -> HttpResponse: 
     return HttpResponse(headers={"HX-Refresh": "true"} if run.explained_at else None)
 
 
-def _waiting(run: FitRun) -> dict[str, int | bool]:
-    """Count the fits ahead of a waiting one, and say whether a worker is missing."""
+def _waiting(run: FitRun) -> dict[str, bool]:
+    """Say whether a worker is missing for a waiting fit."""
     if run.status != FitRun.Status.WAITING:
         return {}
-    before = FitRun.objects.filter(pk__lt=run.pk, status__in=FitRun.UNDER_WAY)
     running = FitRun.objects.filter(status=FitRun.Status.RUNNING).exists()
     # A worker looks several times a second: nothing running, and still waiting, means that there is no worker.
     alone = not running and run.asked_at < timezone.now() - PATIENCE
-    return {"before": before.count(), "no_worker": alone}
+    return {"no_worker": alone}
 
 
 @require_safe

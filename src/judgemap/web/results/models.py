@@ -25,6 +25,7 @@ class FitRun(Job):
     """A fit that was asked for: its data and settings, who asked, how far it is, and its results."""
 
     NAME = "fit"
+    LARGE = 10_000.0
     BEGINS = "Reading the answers."
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="fits")
@@ -68,6 +69,10 @@ class FitRun(Job):
 
     def __str__(self) -> str:
         return f"fit {self.number} of {self.study_id}"
+
+    def effort(self) -> float:
+        """Return the number of areas."""
+        return float(self.study.areas.count() or 1)
 
     @cached_property
     def record(self) -> FitRecord:

@@ -14,7 +14,8 @@ A new kind of job is a model that inherits `Job` and has a `work`; the worker fi
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
@@ -27,6 +28,7 @@ from django.db.models import F, Manager, Q, QuerySet, Value
 from django.db.models.functions import Concat
 from django.dispatch import Signal
 from django.utils import timezone
+from django.utils.translation import gettext, ngettext
 
 from judgemap.errors import StudyError
 from judgemap.web.server.forms import sentence
@@ -45,6 +47,13 @@ MOST_STARTS = 5
 AWAY = "the database went away"
 STOPPING = threading.Event()
 """Set when this process has been asked to end."""
+LANES = ("fits", "drafts")
+"""A worker does one job of each lane at a time, so that nobody waits with a small map for a long fit."""
+GUESS = 60.0
+"""How many seconds a job is expected to take before one of its kind is done."""
+LONGEST_WAIT = timedelta(minutes=10)
+"""A job that has waited this long goes before shorter ones."""
+REMEMBERED = 5
 HERE: set[tuple[type["Job"], int]] = set()
 """The jobs that this process is doing, by kind and key; the worker's pulse reports them as alive."""
 
@@ -108,6 +117,10 @@ class Job(models.Model):
     """What sentences call it, such as "fit"."""
     BEGINS: ClassVar[str] = ""
     """What ``said`` is when a worker has just taken it."""
+    LANE: ClassVar[str] = LANES[0]
+    """Which jobs it waits for: those of its lane."""
+    LARGE: ClassVar[float] = float("inf")
+    """From this size on, a job takes so much memory that only one such job runs at a time."""
     AGAIN: ClassVar[str] = "Start it again."
     """What a researcher should do about one that failed."""
     _told_at = 0.0
@@ -147,10 +160,37 @@ class Job(models.Model):
         """Do the job and `finish` it; return any steps left to do while no other job waits."""
         raise NotImplementedError
 
+    def effort(self) -> float:
+        """Return how much work it is, in any unit; jobs of one kind are expected to take as long as they are large."""
+        return 1.0
+
     @classmethod
-    def longest_waiting(cls) -> Self | None:
-        """Return the job of this kind that has waited longest, with only its key and time loaded."""
-        return cls._rows().filter(status=cls.Status.WAITING).only("asked_at").order_by("asked_at", "pk").first()
+    def seconds_for_effort(cls) -> float | None:
+        """Return how long the last jobs of this kind took, over their size; None if there are none."""
+        done = cls._rows().filter(status=cls.Status.DONE, started_at__isnull=False, finished_at__isnull=False)
+        needed = [field.name for field in cls._meta.concrete_fields if field.is_relation]
+        last = list(done.order_by("-finished_at").only("started_at", "finished_at", *needed)[:REMEMBERED])
+        times = [(job.started_at, job.finished_at) for job in last]
+        taken = sum((end - begin).total_seconds() for begin, end in times if begin and end)
+        return taken / sum(job.effort() for job in last) if last else None
+
+    def place_in_queue(self) -> str:
+        """Say when a waiting job will probably begin, for the page that waits for it."""
+        queue = waiting_in(self.LANE)
+        before = queue[: queue.index(self)] if self in queue else []
+        ahead = [*before, *running_in(self.LANE)]
+        if not ahead:
+            return gettext("Next in the queue.")
+        minutes = max(1, round(sum(expected_seconds(ahead).values()) / 60))
+        numbers = {"place": len(before) + 1, "minutes": minutes}
+        return (
+            ngettext(
+                "Number %(place)d in the queue, about %(minutes)d minute.",
+                "Number %(place)d in the queue, about %(minutes)d minutes.",
+                minutes,
+            )
+            % numbers
+        )
 
     @classmethod
     def claim(cls, key: int) -> Self | None:
@@ -314,15 +354,51 @@ def kinds() -> list[type[Job]]:
     return [model for model in apps.get_models() if issubclass(model, Job)]
 
 
-def claim_next() -> Job | None:
-    """Claim the job that has waited longest, of any kind; None if none is waiting."""
-    while True:
-        waiting = [job for job in (kind.longest_waiting() for kind in kinds()) if job is not None]
-        if not waiting:
-            return None
-        first = min(waiting, key=lambda job: job.asked_at)
+def waiting_in(lane: str) -> list[Job]:
+    """Return the jobs that wait in a lane, the next one first.
+
+    Nobody's second job comes before another's first. Among those, short jobs come before long ones, unless a long one
+    has waited for long.
+    """
+    waiting = sorted(_of_lane(lane, Job.Status.WAITING), key=lambda job: (job.asked_at, job.pk))
+    if len(waiting) < 2:
+        return waiting
+    had = Counter(job.asked_by_id for job in running_in(lane))
+    turns = {}
+    for job in waiting:
+        turns[job] = had[job.asked_by_id] if job.asked_by_id is not None else 0
+        had[job.asked_by_id] += 1
+    seconds = expected_seconds(job for job in waiting if job.asked_at > timezone.now() - LONGEST_WAIT)
+    return sorted(waiting, key=lambda job: (turns[job], seconds.get(job, 0.0), job.asked_at))
+
+
+def expected_seconds(jobs: Iterable[Job]) -> dict[Job, float]:
+    """Return how long the rest of each job will probably take, from its size and the last jobs of its kind."""
+    for_effort = {kind: kind.seconds_for_effort() for kind in kinds()}
+    return {
+        job: (GUESS if (each := for_effort[type(job)]) is None else each * job.effort()) * (1 - job.progress)
+        for job in jobs
+    }
+
+
+def running_in(lane: str) -> list[Job]:
+    """Return the jobs of a lane that workers are doing."""
+    return _of_lane(lane, Job.Status.RUNNING)
+
+
+def _of_lane(lane: str, status: Job.Status) -> list[Job]:
+    return [job for kind in kinds() if lane == kind.LANE for job in kind._default_manager.filter(status=status)]  # noqa: SLF001 - Django's
+
+
+def claim_next(lane: str) -> Job | None:
+    """Claim the next job of a lane; None if none is waiting, or only large ones while another large one runs."""
+    for first in waiting_in(lane):
+        is_large = first.effort() >= first.LARGE
+        if is_large and any(job.effort() >= job.LARGE for each in LANES for job in running_in(each)):
+            continue
         if (job := first.claim(first.pk)) is not None:
             return job
+    return None
 
 
 def log_line(text: str) -> str:

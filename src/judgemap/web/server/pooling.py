@@ -6,8 +6,8 @@ from django.db import connection, connections
 PATIENCE = 5.0
 """How many seconds a request waits for a connection before it gets status 503."""
 SECONDS_IDLE = 300.0
-FOR_A_WORKER = 3
-"""How many connections a worker needs: for its job, its pulse, and its rounds."""
+FOR_A_WORKER = 4
+"""How many connections a worker needs: for a job of each lane, its pulse, and its rounds."""
 
 
 def use_pool() -> None:

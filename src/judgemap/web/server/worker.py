@@ -1,4 +1,4 @@
-"""The worker: takes jobs from the database, one at a time, until it is told to stop.
+"""The worker: takes jobs from the database, one of each lane at a time, until it is told to stop.
 
 `judgemap worker` runs one; `judgemap serve` keeps one or more beside the server, see `judgemap.web.server.supervise`.
 """
@@ -14,7 +14,7 @@ from types import FrameType
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from judgemap.web.server.jobs import HERE, SILENCE, STOPPING, claim_next, kinds, let_go, worker_round
+from judgemap.web.server.jobs import HERE, LANES, SILENCE, STOPPING, claim_next, kinds, let_go, worker_round
 from judgemap.web.server.outages import is_outage
 from judgemap.web.server.temporary import sweep
 
@@ -39,26 +39,40 @@ def work(prepare: Callable[[], None], parent: int | None = None) -> None:
     threading.Thread(target=_now_and_then, args=(go_round,), daemon=True).start()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, _stop)
+    others = [threading.Thread(target=_serve, args=(lane,)) for lane in LANES[1:]]
+    for thread in others:
+        thread.start()
     prepare()
-    while not STOPPING.is_set():
-        try:
-            close_old_connections()
-            if not take_one():
-                STOPPING.wait(SECONDS_BETWEEN_LOOKS)
-        except (DatabaseError, InterfaceError) as error:
-            _let_go(error, "The database does not answer; the worker tries again.")
-            STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
+    _serve(LANES[0])
     while LEFT:
         _step()
+    for thread in others:
+        thread.join()
 
 
-def take_one() -> bool:
-    """Do the next job or, if none waits, a remaining step of an earlier one; return whether there was either."""
-    while len(LEFT) >= MOST_LEFT:
+def _serve(lane: str) -> None:
+    """Do the jobs of one lane until the worker ends; if something unforeseen ends this, the worker ends too."""
+    try:
+        while not STOPPING.is_set():
+            try:
+                close_old_connections()
+                if not take_one(lane):
+                    STOPPING.wait(SECONDS_BETWEEN_LOOKS)
+            except (DatabaseError, InterfaceError) as error:
+                _let_go(error, "The database does not answer; the worker tries again.")
+                STOPPING.wait(SECONDS_BETWEEN_ROUNDS)
+    finally:
+        STOPPING.set()
+        let_go()
+
+
+def take_one(lane: str = LANES[0]) -> bool:
+    """Do a lane's next job or, if none waits, a step that an earlier fit left; return whether there was either."""
+    while lane == LANES[0] and len(LEFT) >= MOST_LEFT:
         _step()
-    job = claim_next()
+    job = claim_next(lane)
     if job is None:
-        return _step()
+        return lane == LANES[0] and _step()
     if (left := job.carry_out()) is not None:
         LEFT.append(left)
     return True

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Length
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -304,10 +305,15 @@ class Upload(models.Model):
         return self.name
 
 
+BYTES_OF_AN_AREA = 5_000
+"""About how long an area is in a file of boundaries."""
+
+
 class Draft(Job):
     """A request for a study, which a worker makes from an upload or as a copy of another study."""
 
     NAME = "draft"
+    LANE = "drafts"
     BEGINS = "Reading the map."
     AGAIN = "Go back and try again."
 
@@ -333,6 +339,13 @@ class Draft(Job):
 
     def __str__(self) -> str:
         return f"draft {self.pk}"
+
+    def effort(self) -> float:
+        """Return the bytes of the map, or of as large a map as the copied study has."""
+        if self.copy_of is not None:
+            return float(BYTES_OF_AN_AREA * self.copy_of.areas.count())
+        length = Upload.objects.filter(drafts=self).values_list(Length("content"), flat=True).first()
+        return float(length or 1)
 
     def work(self) -> None:
         """Make the study."""
@@ -372,6 +385,7 @@ class BaseMap(Job):
     """Streets and places around the areas of a study, cut into tiles by a worker."""
 
     NAME = "base map"
+    LANE = "drafts"
     BEGINS = "Reading the extract."
     AGAIN = "Upload the extract again."
 
@@ -395,6 +409,10 @@ class BaseMap(Job):
 
     def __str__(self) -> str:
         return f"base map {self.pk}"
+
+    def effort(self) -> float:
+        """Return the bytes of the extract."""
+        return float(self.extract.size if self.extract is not None else 1)
 
     def work(self) -> None:
         """Read the extract and cut the tiles."""

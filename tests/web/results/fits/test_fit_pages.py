@@ -203,7 +203,7 @@ def test_a_page_shows_a_lost_fit_and_leaves_the_writing_to_a_worker(judged, page
 def test_what_it_waits_for(judged, page, ask):
     ask(judged)
     run = ask(judged)
-    assert "In the queue behind 1 other job." in text(page("2/progress"))
+    assert "Number 2 in the queue, about 1 minute." in text(page("2/progress"))
     FitRun.objects.filter(number=1).update(status="done")
     assert "No background worker" not in text(page("2/progress"))
     FitRun.objects.filter(pk=run.pk).update(asked_at=timezone.now() - timedelta(minutes=1))

@@ -72,7 +72,7 @@ def test_the_map_page_shows_what_was_found_and_how_large_it_is(made, clients):
 
 def test_the_page_shows_progress_while_a_worker_makes_it(owned, upload, osm, clients):
     page = upload(osm).content.decode()
-    assert "Waiting for a worker." in page
+    assert "Next in the queue." in page
     BaseMap.objects.update(status="running", progress=0.4, said="Reading the lines.", heard_at=timezone.now())
     part = clients["teammate"].get(f"/studies/{owned.slug}/base-map/news").content.decode()
     assert "Reading the lines." in part

@@ -136,7 +136,7 @@ def test_a_button_pressed_twice_makes_one_draft(clients, uploaded, carry_out):
     first, second = (clients["owner"].post(uploaded, CHOSEN)["Location"] for _ in range(2))
     assert first == second
     page = clients["owner"].get(first)
-    assert "Waiting for a worker" in page.content.decode()
+    assert "Next in the queue." in page.content.decode()
     assert clients["owner"].get(first, headers={"HX-Request": "true"}).status_code == 200
     carry_out(Draft.objects.get())
     assert Study.objects.count() == 1
