@@ -25,8 +25,8 @@ def test_a_fit_that_converges(run, page, text_of):
     run.save()
     html = text_of(page(run, "convergence").content.decode())
     assert "Yes." in html
-    assert "1.004 good: at most 1.01" in html
-    assert "812 good: at least 400" in html
+    assert "1.004 good (at most 1.01)" in html
+    assert "812 good (at least 400)" in html
 
 
 def test_the_worst_areas_are_listed(run, page, made, table_rows):
@@ -56,7 +56,8 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
     ]}  # fmt: skip
     run = keep(answered, findings={"check": check, "areas": areas})
     html = page(run, "checks").content.decode()
-    assert "Use with care" in page(run, "map").content.decode() or "use with care" in html
+    assert "Use with care" in html, "in a word, with a link to the reasons"
+    assert "Verdict: use with care" in page(run, "map").content.decode()
     assert "All is well." not in html, "the verdict's rule speaks, not an old note"
     assert "Unusual: left (p = 0.001)." in html
     assert table_rows(html) == [
