@@ -6,16 +6,17 @@ from pathlib import Path
 import numpy as np
 from looking import look
 
-PASSWORD = "four plain words here"  # noqa: S105
+EMAIL, PASSWORD = "anna@example.org", "four plain words here"
 
 
-def sign_up(page, server) -> None:
-    """Become the server's first researcher."""
-    page.goto(re.search(r"http://\S+/first/\S+/", server.log)[0])
-    page.fill("#id_email", "anna@example.org")
+def sign_up(page, server, email: str = EMAIL, link: str = "") -> None:
+    """Become the server's first researcher, or another one by a link."""
+    page.goto(link or re.search(r"http://\S+/first/\S+/", server.log)[0])
+    page.fill("#id_email", email)
     page.fill("#id_password", PASSWORD)
     page.fill("#id_again", PASSWORD)
     page.click("main form button")
+    page.wait_for_url("**/studies/")
 
 
 def open_study(page, recommended: int) -> str:

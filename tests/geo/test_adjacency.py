@@ -66,9 +66,7 @@ def test_a_gap_wider_than_a_hair_is_none(contiguity):
 @pytest.mark.parametrize("contiguity", ["queen", "rook"])
 def test_an_area_drawn_over_another_borders_it_and_is_noted(contiguity):
     frame = geopandas.GeoDataFrame(
-        {"id": ["town", "county", "next"]},
-        geometry=[cell(0, 0).buffer(-300), cell(0, 0), cell(1, 0)],
-        crs=BRITISH_GRID,
+        {"id": ["town", "county", "next"]}, geometry=[cell(0, 0).buffer(-300), cell(0, 0), cell(1, 0)], crs=BRITISH_GRID
     )
     areas = areas_from_frame(frame, contiguity=contiguity)
     assert pairs(areas.graph) == {(0, 1), (1, 2)}
@@ -118,11 +116,6 @@ def test_the_order_of_the_rows_does_not_matter(cells, contiguity, data):
     assert set(plain.bridges) == set(mixed.bridges)
     assert plain.graph.components().max() == 0
     assert len(plain.bridges) == border_graph(frame.geometry, contiguity).components().max()
-
-
-def test_islands_leave_no_python_warning(recwarn):
-    areas_from_frame(frame_of([cell(0, 0), cell(3, 0), cell(7, 2)]))
-    assert not recwarn.list
 
 
 def test_metres_of_degrees_feet_and_web_mercator_are_those_on_the_ground():

@@ -99,8 +99,3 @@ def test_areas_travel_between_processes(wards):
     copy = pickle.loads(pickle.dumps(wards))  # noqa: S301 - our own bytes
     assert copy.ids == wards.ids
     assert copy.geometry.equals(wards.geometry)
-
-
-def test_a_frames_own_index_does_not_matter(wards):
-    frame = wards.to_frame().set_index(np.array([7, 7, 2]))
-    np.testing.assert_array_equal(areas_from_frame(frame).graph.edges, wards.graph.edges)

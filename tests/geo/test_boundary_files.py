@@ -1,6 +1,5 @@
 """Boundary files: every kind that is read, what is chosen and repaired, and one sentence for every mistake."""
 
-import json
 import zipfile
 from pathlib import Path
 
@@ -50,13 +49,6 @@ def test_zipped_geopackage_beside_what_a_mac_adds(tmp_path):
         archive.writestr("readme.txt", "hello")
         archive.write(tmp_path / "wards.gpkg", "wards.gpkg")
     check_three_wards(tmp_path / "wards.zip")
-
-
-def test_heights_are_left_out(tmp_path):
-    frame = wards()
-    frame.geometry = shapely.force_3d(frame.geometry.to_numpy(), 5.0)
-    frame.to_file(tmp_path / "wards.gpkg")
-    assert not read_areas(tmp_path / "wards.gpkg").geometry.has_z.any()
 
 
 def test_of_several_layers_the_first_with_polygons_is_read_and_named(tmp_path):
@@ -113,15 +105,6 @@ def test_whole_numbers_with_a_gap_are_still_whole_numbers(tmp_path):
     assert read_areas(tmp_path / "wards.gpkg", id="code").ids == ("1", "2", "3")
 
 
-def test_properties_that_are_lists_do_no_harm(tmp_path):
-    path = tmp_path / "wards.geojson"
-    collection = json.loads(wards().to_crs("EPSG:4326").to_json())
-    for feature in collection["features"]:
-        feature["properties"] |= {"tags": ["a", "b"], "more": {"x": [1, 2]}}
-    path.write_text(json.dumps(collection))
-    check_three_wards(path)
-
-
 def test_an_outline_that_crosses_itself_is_repaired_and_keeps_its_neighbours(tmp_path):
     frame = wards(code=["W1", "W2", "W3", "W4", "W5"], name=["a", "b", "c", "Bow", "e"])
     frame.loc[3, "geometry"] = BOW_TIE
@@ -132,17 +115,6 @@ def test_an_outline_that_crosses_itself_is_repaired_and_keeps_its_neighbours(tmp
     assert areas.geometry.is_valid.all()
     assert set(areas.geometry.geom_type) <= {"Polygon", "MultiPolygon"}
     assert areas.geometry.iloc[3].area == pytest.approx(0.5e6)
-
-
-def test_an_outline_that_folds_over_itself_keeps_its_surface(tmp_path):
-    """A ring that runs over a part twice: the part belongs to the area, it is no hole in it."""
-    twice = shapely.Polygon([(0, 0), (10, 0), (10, 10), (4, 10), (4, 4), (6, 4), (6, 12), (0, 12)])
-    frame = wards(id=["a", "b"])
-    frame.geometry = [twice, shapely.box(10, 0, 20, 10)]
-    frame.to_file(tmp_path / "wards.gpkg")
-    areas = read_areas(tmp_path / "wards.gpkg")
-    assert areas.geometry.iloc[0].covers(shapely.Point(5, 8))
-    assert areas.graph.edges.tolist() == [[0, 1]]
 
 
 def test_rings_that_are_not_closed_are_closed(tmp_path):
@@ -162,10 +134,7 @@ def test_islands_are_joined_or_left_apart_and_both_are_said(tmp_path):
     assert joined.bridges == (Bridge("4", "5", 0.5), Bridge("4", "3", 3.5))
     assert joined.graph.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
     isle = "'Isle' borders nothing outside its part of the map, so it was joined to the nearest area"
-    assert joined.notes == (
-        f"{isle}, 'Skerry', 0.50 km away.",
-        f"{isle}, 'c', 3.50 km away.",
-    )
+    assert joined.notes == (f"{isle}, 'Skerry', 0.50 km away.", f"{isle}, 'c', 3.50 km away.")
     apart = read_areas(tmp_path / "wards.gpkg", id="code", name="name", bridge="none")
     assert apart.graph.edges.tolist() == [[0, 1], [1, 2]]
     assert apart.bridges == ()
@@ -250,8 +219,3 @@ def test_degrees_in_a_file_that_says_metres_are_doubted(tmp_path):
     doubt = r"The coordinates (x -1.2 … -1, y 52.9 … 53) look like degrees, which OSGB36 / British National Grid does"
     assert any(note.startswith(doubt) for note in read_areas(tmp_path / "wards.gpkg").notes)
     assert not any("degrees" in note for note in read_areas(tmp_path / "wards.gpkg", crs=4326).notes)
-
-
-def test_the_systems_own_name_again_is_no_news(tmp_path):
-    path = geojson(tmp_path, *[shapely.geometry.mapping(shapely.box(x, 0, x + 1, 1)) for x in range(2)])
-    assert read_areas(path, id="id", name="id", crs="OGC:CRS84").notes == ()

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import geopandas
-import numpy as np
 import pytest
 import shapely
 
@@ -118,19 +117,6 @@ def test_an_edge_list_is_read_without_the_libraries_that_maps_need(saved):
     )
     run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (0, "\n", "")
-
-
-DATA = Path(__file__).parents[3] / "shared" / "data" / "nottinghamshire"
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the Nottinghamshire data are not beside the repository")
-def test_nottinghamshire():
-    areas = read_edges(DATA / "edges.csv", DATA / "areas.csv")
-    assert len(areas) == 76
-    assert len(areas.graph.edges) == 200
-    assert areas.graph.components().max() == 0
-    np.testing.assert_array_equal(areas.index([str(i) for i in range(1, 77)]), np.arange(76))
-    assert areas.notes == ()
 
 
 def test_a_map_can_take_its_neighbours_from_a_list(tmp_path):

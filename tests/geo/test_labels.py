@@ -87,10 +87,6 @@ def test_columns_that_are_given_are_not_noted():
     assert labels == (("x", "y"), ("p", "q"), ())
 
 
-def test_float_ids_of_a_column_with_whole_numbers():
-    assert choose_labels(table(code=[1.0, 2.0]), "code", None).ids == ("1", "2")
-
-
 def test_areas_without_a_name_and_names_of_several_areas_are_noted():
     labels = choose_labels(table(id=[1, 2, 3, 4], name=["Castle", None, "Castle", " "]), "id", "name")
     assert labels.names == ("Castle", "2", "Castle", "4")

@@ -41,19 +41,6 @@ def test_the_map_counts_areas_as_the_table_does(clustered):
     assert alt.startswith(kind)
 
 
-def test_the_map_of_another_partition(clustered):
-    two = clustered.partition(n_clusters=2)
-    assert "cluster 2 has" in clusters.cluster_map(clustered, two).alt
-    assert "cluster 3 has" not in clusters.cluster_map(clustered, two).alt
-
-
-def test_medians_are_told(clustered):
-    partition = clustered.best
-    alt = clusters.cluster_violins(clustered).alt
-    draws = clustered.risk[:: max(1, len(clustered.risk) // 1000)][:, partition.labels == 1]
-    assert f"1: {np.median(draws):.2f}".replace("-", "−") in alt
-
-
 def test_against_the_spatial_model(clustered, spatial):
     picture = clusters.against_spatial(clustered, spatial)
     medians = [each.areas["risk_median"] for each in (clustered, spatial)]

@@ -25,7 +25,6 @@ from judgemap.report.figures.colours import (
     UNCERTAINTY,
     Scale,
     lightness,
-    readable_on,
 )
 
 # Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
@@ -89,18 +88,6 @@ def test_every_value_lies_in_its_class(values):
     rounding = 1e-9 * max(1.0, np.ptp(shown))  # round limits may be passed by a billionth of the whole range
     assert np.all(limits[classes] <= shown + rounding)
     assert np.all(shown <= limits[classes + 1] + rounding)
-
-
-def test_fixed_limits_give_way_to_values_outside():
-    assert LIKENESS.limits_for(np.array([0.1, 1.0])).tolist() == list(LIKENESS.limits)
-    assert LIKENESS.limits_for(np.array([-0.4, 1.0]))[0] <= -0.4
-
-
-def test_numbers_can_be_read_on_every_class():
-    for scale in (RISK, UNCERTAINTY, CHANCE, LIKENESS):
-        for colour in scale.colours(CLASSES):
-            light, dark = sorted((lightness(readable_on(colour)), lightness(colour)), reverse=True)
-            assert light - dark > 40
 
 
 @pytest.mark.parametrize("hue", sorted(HUES))

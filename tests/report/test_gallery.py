@@ -1,8 +1,6 @@
 """Every figure of the paper: it exists, is as wide as a journal column, is readable then, and is drawn as before."""
 
-import io
 import re
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -11,15 +9,12 @@ from matplotlib.text import Text
 from PIL import Image
 
 import judgemap as jm
-from judgemap.report.figures.colours import RISK
-from judgemap.report.figures.maps import choropleth
-from judgemap.report.figures.picture import COLUMN, PAGE, SMALL, WIDTH, Picture
+from judgemap.report.figures.picture import COLUMN, PAGE, SMALL, WIDTH
 from judgemap.report.pages.briefing import About, Gallery, briefing
 from judgemap.report.pages.briefing.about import HEADINGS, MARK, write_figures
 from judgemap.report.pages.briefing.document import OF_JUDGES
 from judgemap.study.assess.explain import Explanation
 
-STORED = Path(__file__).with_name("images")
 OF_THE_PAPER = {
     "network",
     "times",
@@ -65,14 +60,6 @@ def test_figures_of_judges_are_for_the_researcher_alone(drawn, fit, study, read_
     assert not {HEADINGS[name] for name in of_judges} & set(told.headings)
     assert "traces" in vars(gallery)["_drawn"]
     assert not of_judges & set(vars(gallery)["_drawn"])
-
-
-def test_every_figure_is_drawn_once(fit, monkeypatch):
-    gallery = Gallery(fit)
-    picture = gallery["alpha"]
-    monkeypatch.setattr("judgemap.report.figures.fit.alpha_posterior", None)
-    assert gallery["alpha"] is picture
-    assert gallery.everything["alpha"] is picture
 
 
 def test_what_cannot_be_drawn_is_left_out(bare_study, bare_fit):
@@ -154,54 +141,9 @@ def test_times_are_the_datas(study, drawn):
     assert f"median {np.median(study.data.seconds):.1f} s" in [text.get_text() for text in axes.texts]
 
 
-def test_times_that_are_not_known(bare_study):
-    from dataclasses import replace
-
-    from judgemap.report.figures.fit import comparison_times
-
-    seconds = bare_study.data.seconds.copy()
-    seconds[:5] = np.nan
-    assert "5 comparisons have no time." in comparison_times(replace(bare_study.data, seconds=seconds)).caption
-    with pytest.raises(jm.StudyError, match="no times to draw"):
-        comparison_times(replace(bare_study.data, seconds=np.full(len(seconds), np.nan)))
-
-
 def test_the_variance_map_shows_squares(fit, drawn, words):
     variance = fit.areas["risk_sd"] ** 2
     assert fit.areas["name"][variance.idxmax()] in drawn["variance"].alt
     limits = [float(text) for text in words(drawn["variance"]) if re.fullmatch(r"[\d.]+", text)]
     assert min(limits) <= variance.min()
     assert variance.max() <= max(limits)
-
-
-def test_traces_of_a_clustering(clustered):
-    from judgemap.report.figures.fit import alpha_posterior, traces
-
-    titles = [axes.get_title(loc="left").split(":")[0] for axes in traces(clustered).figure.axes]
-    assert titles[:2] == ["number of clusters", "log posterior"]
-    assert len(titles) == 5
-    with pytest.raises(jm.StudyError, match="has no α"):
-        alpha_posterior(clustered)
-
-
-def small_map() -> Picture:
-    """Chicago, shaded by values that do not depend on any computation, with two areas numbered."""
-    areas = jm.chicago()
-    return choropleth(areas, np.linspace(-3, 3, len(areas)), RISK, numbered=[4, 40])
-
-
-def test_the_map_looks_as_it_did():
-    """Against a stored image of 180 dots across: letters and edges may differ a little, shapes and colours not."""
-    now, before = (_dots(small_map().png(dpi=36)), _dots((STORED / "map.png").read_bytes()))
-    assert now.shape == before.shape
-    assert _share_that_differs(now, before) < 0.02
-    wrong = _dots(choropleth(jm.chicago(), np.linspace(3, -3, 77), RISK, numbered=[4, 40]).png(dpi=36))
-    assert _share_that_differs(wrong, before) > 0.1, "other colours are noticed"
-
-
-def _share_that_differs(one, other):
-    return float((np.abs(one - other).max(axis=2) > 40).mean())
-
-
-def _dots(png):
-    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(float)

@@ -79,13 +79,3 @@ def test_areas_outside_their_interval_are_counted(fit, study):
     picture = figures.predictive_check(fit, type(check)(moved, check.checks))
     outside = int(((moved["observed"] < moved["low"]) | (moved["observed"] > moved["high"])).sum())
     assert f"{outside} of 77 areas lie outside" in picture.caption
-
-
-def test_maps_without_boundaries_are_networks(bare_fit):
-    picture = figures.sensitivity_maps({"all": bare_fit, "again": bare_fit})
-    assert picture.alt.startswith("Network drawings of the risk of 14 areas by 2 fits")
-
-
-def test_fits_of_other_areas_are_refused(fit, bare_fit):
-    with pytest.raises(jm.StudyError, match="different areas"):
-        figures.sensitivity_scatter(fit, {"other": bare_fit})

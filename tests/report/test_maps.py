@@ -15,7 +15,7 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import independent
 from judgemap.geo.adjacency import Bridge
 from judgemap.report.figures import maps
-from judgemap.report.figures.colours import CHANCE, CLASSES, RISK, Scale
+from judgemap.report.figures.colours import CHANCE, RISK, Scale
 from judgemap.report.figures.maps import ground
 from judgemap.report.figures.picture import MISSED
 
@@ -133,10 +133,6 @@ def test_kilometres_are_to_scale(words):
     assert f"{np.ptp(bar) / width:.3g} km" in words(picture)
 
 
-def test_without_a_reference_system_there_is_no_scale(words):
-    assert not any("km" in text for text in words(maps.choropleth(squares(3, 3, crs=None), np.arange(9.0), RISK)))
-
-
 def test_numbers_stand_on_the_highest_areas(bare_fit):
     order = np.argsort(-bare_fit.areas["risk_median"].to_numpy())[:10]
     places = ground(bare_fit.map).points
@@ -158,10 +154,6 @@ def test_crowded_numbers_move_apart():
     assert apart.min() > 2 * maps.BADGE
     assert spots.min() >= maps.BADGE
     assert len(spots) == 10
-
-
-def test_a_map_of_one_value_is_one_colour(any_fit):
-    assert maps.choropleth(any_fit.map, np.full(len(any_fit.map), 0.3), RISK).svg()
 
 
 def test_the_prior_is_drawn_around_its_area(fit, words):
@@ -197,10 +189,6 @@ def test_bridges_are_dashed_and_counted():
     assert "3 areas and 1 border between them, and 1 across a gap" in picture.caption
 
 
-def test_an_unjoined_map_can_be_drawn():
-    assert "0 borders" in maps.adjacency_map(squares(2, 1)).caption
-
-
 def test_a_large_detailed_map_stays_small(dar_es_salaam):
     """452 subwards of 4.9 MB."""
     areas = jm.read_areas(dar_es_salaam / "areas.geojson", id="id")
@@ -208,7 +196,3 @@ def test_a_large_detailed_map_stays_small(dar_es_salaam):
     assert len(maps.choropleth(areas, values, RISK, numbered=range(10)).svg()) < 300_000
     assert len(maps.adjacency_map(areas).svg()) < 320_000
     assert len(maps.choropleth(replace(areas, geometry=None), values, RISK).svg()) < 300_000
-
-
-def test_classes_are_few(fit):
-    assert len(RISK.limits_for(fit.areas["risk_median"].to_numpy())) <= CLASSES + 1

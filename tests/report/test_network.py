@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.report.figures.layout import classical_scaling, layout, stress
+from judgemap.report.figures.layout import layout
 
 
 def grid(width, height):
@@ -33,23 +33,10 @@ def test_a_grid_is_drawn_as_one():
     assert np.all(np.diff(columns) > 0.7)
 
 
-def test_majorisation_improves_on_its_start():
-    graph = grid(5, 5)
-    distance = graph.distances()
-    assert stress(layout(graph), distance) < 0.75 * stress(classical_scaling(distance), distance)
-
-
 @pytest.mark.parametrize("leaves", [2, 3, 5, 12])
 def test_leaves_of_a_star_do_not_coincide(leaves):
     points = layout(AreaGraph(leaves + 1, [[0, leaf] for leaf in range(1, leaves + 1)]))
     assert apart(points).min() > 0.3
-
-
-def test_twins_at_a_corner_do_not_coincide():
-    """Two areas with the same distances to all others fall together in classical scaling."""
-    graph = AreaGraph(22, [*grid(5, 4).edges.tolist(), [0, 20], [0, 21]])
-    assert apart(classical_scaling(graph.distances())).min() < 1e-6
-    assert apart(layout(graph)).min() > 0.3
 
 
 def test_parts_stand_side_by_side():

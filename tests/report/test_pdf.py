@@ -1,14 +1,12 @@
 """A page as a PDF: printed by a real browser if there is one, otherwise refused in one clear sentence."""
 
 import re
-import shutil
 
 import pytest
 
 import judgemap as jm
 from judgemap.report.pages.briefing import About, briefing
 from judgemap.report.pages.finish import find_renderer, write_pdf
-from judgemap.report.pages.page import Section, page
 
 
 @pytest.fixture
@@ -46,36 +44,16 @@ def test_a_browser_that_never_ends(programs, tmp_path):
         write_pdf("<p>", tmp_path / "report.pdf", limit=0.3)
 
 
-def test_a_folder_that_is_not_there(tmp_path):
-    with pytest.raises(jm.StudyError, match="there is no folder"):
-        write_pdf("<p>", tmp_path / "absent" / "report.pdf")
-
-
 @pytest.mark.slow
 @pytest.mark.browser
-def test_a_real_browser_prints_the_briefing(settled, study, tmp_path):
+def test_a_real_browser_prints_the_briefing(fit, study, tmp_path):
     if find_renderer() is None:
         pytest.skip("there is no Chromium on this machine")
     about = About("Wards", "Which of the two has the LOWER rate?", study.data)
-    pdf = write_pdf(briefing(settled, about), tmp_path / "report.pdf").read_bytes()
+    pdf = write_pdf(briefing(fit, about), tmp_path / "report.pdf").read_bytes()
     assert pdf.startswith(b"%PDF")
     sizes = {
         tuple(round(float(side)) for side in box) for box in re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     }
     assert sizes == {(595, 842)}, "A4 throughout"
     assert 6 <= len(re.findall(rb"/Type /Page\b", pdf)) <= 14
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-def test_an_old_file_is_replaced_whole(tmp_path):
-    if find_renderer() is None:
-        pytest.skip("there is no Chromium on this machine")
-    (tmp_path / "report.pdf").write_text("old")
-    write_pdf(page("T", [Section("S", ("Words.",))]), tmp_path / "report.pdf")
-    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
-    if shutil.which("pdftotext"):
-        import subprocess
-
-        said = subprocess.run(["pdftotext", tmp_path / "report.pdf", "-"], capture_output=True, check=True).stdout
-        assert b"Words." in said

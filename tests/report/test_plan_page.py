@@ -1,7 +1,6 @@
 import json
 import re
 
-import numpy as np
 import pytest
 
 import judgemap as jm
@@ -61,26 +60,6 @@ def test_folder_and_its_second_writing(plan, tmp_path):
     assert (tmp_path / "fit" / "fit.json").exists(), "a fit is never replaced by a plan"
 
 
-@pytest.mark.usefixtures("undrawn")
-def test_one_worst_area_on_a_small_map(square_plan):
-    said = " ".join(sentences(square_plan))
-    assert re.search(r"find the worst area in \d+ % of studies", said)
-    assert "chance to find the worst area" in plan_page(square_plan)
-
-
-@pytest.fixture(scope="module")
-def square_plan(briefly):
-    areas = jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), jm_path(4))
-    with briefly():
-        return jm.plan(areas, 1, 24, seed=1, designs=["uniform", "naive"], simulations=6)
-
-
-def jm_path(size):
-    from judgemap.core.model.graph import AreaGraph
-
-    return AreaGraph(size, [[i, i + 1] for i in range(size - 1)])
-
-
 def test_exposure_map_shades_what_the_design_asks(study):
     drawn = jm.schedule(study.areas, "optimal", 500, seed=1)
     picture = exposure_map(drawn)
@@ -113,13 +92,3 @@ def test_most_and_least_likely_pairs(bare_study, tmp_path):
 
 
 FREE = jm.ListOptions(connected=False)
-
-
-def test_shares_of_likely_pairs_add_up(study):
-    drawn = jm.schedule(study.areas, "principal", 500, seed=1)
-    i, j = np.triu_indices(77, 1)
-    q = drawn.design.probability(i, j)
-    alike = int((q >= 0.95 * q.max()).sum())
-    assert how_alike(drawn) == (
-        f"Of 2,926 pairs, {alike:,} ({100 * alike / 2926:.0f} %) are within 5 % of the most likely."
-    )

@@ -19,8 +19,3 @@ def test_the_step_is_the_smallest_round_one(steps):
         step = round_step(least, steps)
         locator = MaxNLocator(nbins=1, steps=steps, min_n_ticks=1)
         assert step == pytest.approx(locator.tick_values(0, least)[1])
-
-
-@pytest.mark.parametrize("exact", [0.01, 0.2, 1, 2.5, 500])
-def test_a_round_number_is_its_own_step(exact):
-    assert round_step(exact) == pytest.approx(exact)

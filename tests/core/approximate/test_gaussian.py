@@ -5,13 +5,7 @@ import judgemap as jm
 from judgemap.core.approximate import laplace
 from judgemap.core.approximate.gaussian import gaussian
 from judgemap.core.model.counts import count_pairs
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-    independent,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.simulate.trials import simulate_counts
 
 
@@ -46,13 +40,6 @@ def test_without_answers_it_is_the_prior():
     found = gaussian(Model(count_pairs(nothing, nothing, 3), independent(3), FixedVariance(4.0)))
     np.testing.assert_allclose(found.mean, 0.0)
     np.testing.assert_allclose(found.covariance, 4 * np.eye(3))
-
-
-def test_a_start_near_by_leads_to_the_same():
-    rng = np.random.default_rng(1)
-    model = Model(simulate_counts(rng, rng.normal(size=8), 100), independent(8), FixedVariance(2.0))
-    other = gaussian(Model(simulate_counts(rng, rng.normal(size=8), 60), independent(8), FixedVariance(2.0)))
-    np.testing.assert_allclose(gaussian(model, other).mean, gaussian(model).mean, atol=1e-3)
 
 
 def test_the_variance_agrees_with_the_strengths():

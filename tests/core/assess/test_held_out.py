@@ -4,20 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, logsumexp
 
-from judgemap.core.assess.held_out import (
-    Shared,
-    _factor,
-    log_probability,
-    rows_of,
-)
+from judgemap.core.assess.held_out import Shared, _factor, log_probability, rows_of
 from judgemap.core.model.counts import count_judged
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    Parts,
-    Side,
-)
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Side
 from judgemap.core.model.outcomes import Answers, TieRule, log_likelihood
 from judgemap.core.model.prior import independent
 

@@ -6,12 +6,7 @@ from judgemap.core.approximate.gaussian import gaussian
 from judgemap.core.assess.misfit import differ_share
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import Disagreement, Parts, draw_panel
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
 RING = communicability(AreaGraph(20, [[i, (i + 1) % 20] for i in range(20)]))

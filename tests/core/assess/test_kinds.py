@@ -8,15 +8,9 @@ from scipy.special import expit, logsumexp
 from synthetic import delaunay_map
 
 from judgemap.core.assess import held_out as judge_kinds
-from judgemap.core.assess.held_out import GOOD_K, ODD, Kinds, Shared, Smoothed, kind_chances
+from judgemap.core.assess.held_out import GOOD_K, ODD, Shared, Smoothed, kind_chances
 from judgemap.core.model.counts import count_judged
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    Panel,
-    Parts,
-)
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, Parts
 from judgemap.core.model.prior import communicability, covariance_of, independent
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
@@ -70,12 +64,7 @@ def exact_kinds(wins, losses, draws):
     turned = wins * np.log(expit(-grid)) + losses * np.log(expit(grid))
     others = 4 * np.log(expit(grid)) + 2 * np.log(expit(-grid)) + prior
     seen = others - logsumexp(others)
-    logs = [
-        logsumexp(seen + own),
-        (wins + losses) * np.log(0.5),
-        logsumexp(seen + turned),
-        logsumexp(prior + own),
-    ]
+    logs = [logsumexp(seen + own), (wins + losses) * np.log(0.5), logsumexp(seen + turned), logsumexp(prior + own)]
     weights = np.array(logs) + np.log([1 - 3 * ODD, ODD, ODD, ODD])
     posterior = np.cumsum(np.exp(seen + own - logsumexp(seen + own)))
     d = np.interp((np.arange(draws) + 0.5) / draws, posterior, grid)
@@ -117,7 +106,3 @@ def test_draws_that_disagree_are_doubtful(panel):
     own = covariance_of(9.25 * C.matrix)
     assert kind_chances(rng, counts, 0, PARTS, many, own)[1] < GOOD_K
     assert kind_chances(rng, counts, 0, PARTS, unsettled, own)[1] > GOOD_K
-
-
-def test_kinds_have_names():
-    assert Kinds._fields == KINDS

@@ -34,14 +34,6 @@ def test_groups_are_apart_and_an_empty_one_is_nan():
     np.testing.assert_allclose(squares.infit, [0.64 / 0.16, np.nan, 1.0])
 
 
-def test_one_slip_shows_in_outfit_more_than_in_infit():
-    p = np.r_[0.999, np.full(50, 0.6)]
-    y = np.r_[0, np.tile([1, 1, 1, 0, 0], 10)]
-    squares = mean_squares(y, p, np.zeros(51, dtype=np.int64), 1)
-    assert squares.outfit[0] > 15
-    assert squares.infit[0] < 1.2
-
-
 @pytest.mark.parametrize("chance", [0.0, 1.0])
 def test_a_certain_answer_has_no_mean_square(chance):
     with pytest.raises(ValueError, match="between 0 and 1"):

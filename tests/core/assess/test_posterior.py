@@ -3,12 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.core.assess.posterior import (
-    p_riskier,
-    p_top,
-    ranks,
-    summarise,
-)
+from judgemap.core.assess.posterior import p_riskier, p_top, ranks, summarise
 
 RISK = np.random.default_rng(1).normal(size=(400, 15)) + np.arange(15) / 5
 
@@ -33,6 +28,16 @@ def test_summary():
     assert (summary.rank <= summary.rank_high).all()
     assert (summary.low < summary.median).all()
     assert summary.rank[14] < summary.rank[0], "rank 1 is the highest risk"
+
+
+@pytest.mark.parametrize(("share", "held"), [(0.03, True), (0.02, False)])
+def test_intervals_hold_what_has_more_than_a_fortieth_of_the_draws_at_either_end(share, held):
+    """The first area has rank 1 and rank 3 in a share of the draws each, and rank 2 in the others: 95 %, no less."""
+    end = round(1000 * share)
+    first = np.repeat([5.0, -5.0, 0.0], [end, end, 1000 - 2 * end])
+    found = summarise(np.column_stack([first, np.ones(1000), -np.ones(1000)]))
+    assert (found.rank_low[0], found.rank_high[0]) == ((1, 3) if held else (2, 2))
+    assert (found.low[0], found.high[0]) == ((-5, 5) if held else (0, 0))
 
 
 def test_probabilities():

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from judgemap.core.assess.misfit import (
-    Shown,
-    chosen_first,
-    circular_triads,
-    replicate,
-    tail_share,
-)
+from judgemap.core.assess.misfit import Shown, chosen_first, circular_triads, replicate, tail_share
 
 
 def shown_from(pairs, won):

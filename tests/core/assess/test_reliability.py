@@ -11,7 +11,6 @@ from judgemap.core.assess.reliability import (
     stepped_up,
     unpooled,
 )
-from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.likelihood import log_likelihood
 from judgemap.core.model.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.run import Plan, sample
@@ -30,12 +29,6 @@ def test_unpooled_is_the_maximum_it_says_it_is():
     K = np.eye(5) - 1 / 5
     hessian = optimize.approx_fprime(found.x, lambda x: optimize.approx_fprime(x, depth, 1e-5), 1e-4)
     np.testing.assert_allclose(estimates.errors, np.sqrt(np.diag(K @ np.linalg.inv(hessian) @ K)), rtol=1e-2)
-
-
-def test_an_area_that_won_everything_has_a_finite_strength():
-    estimates = unpooled(count_pairs([0] * 30 + [1], [1] * 15 + [2] * 15 + [2], n_areas=4))
-    assert np.isfinite(estimates.strengths).all()
-    assert estimates.strengths.argmax() == 0
 
 
 def test_separation_is_the_share_of_variance_that_is_no_error():

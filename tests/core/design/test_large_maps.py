@@ -4,11 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-from synthetic import all_pairs, delaunay_map
-
-from judgemap.core.model.communicability import exact_pairs, sparse_pairs
 
 LARGE = """
 from pathlib import Path
@@ -49,13 +45,3 @@ def test_35000_areas_work_in_little_memory():
     assert most_of_neighbours < 0.9, "pairs of neighbours are asked less than under the uniform design"
     assert last < 100
     assert gigabytes < 1.5, "a dense matrix would take 9.8"
-
-
-@pytest.mark.slow
-def test_sparse_exponential_of_2000_areas_is_as_accurate_as_it_says():
-    graph = delaunay_map(2_000)
-    approximate, exact = sparse_pairs(graph), exact_pairs(graph)
-    i, j = all_pairs(2_000).T
-    error = np.abs(approximate.correlation().at(i, j) - exact.correlation().at(i, j)).max()
-    assert error < 1e-6 < approximate.accuracy < 1e-5
-    assert len(approximate.pairs.keys) < 0.4 * len(i)

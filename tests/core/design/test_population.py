@@ -5,12 +5,7 @@ import pytest
 
 from judgemap.core.assess.reliability import another_panel, pearson, squared_correlations
 from judgemap.core.design.designs import uniform
-from judgemap.core.design.utility import (
-    Population,
-    endless_information,
-    judge_information,
-    precision_grid,
-)
+from judgemap.core.design.utility import Population, endless_information, judge_information, precision_grid
 from judgemap.core.model.prior import exponential, independent
 from judgemap.core.samplers.polyagamma import draw_polyagamma
 

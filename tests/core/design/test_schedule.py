@@ -9,12 +9,7 @@ from synthetic import delaunay_map, fit_of_draws, matrix_of
 
 from judgemap.core.design import schedule
 from judgemap.core.design.designs import principal_component, uniform, weighted
-from judgemap.core.design.schedule import (
-    ListOptions,
-    draw_list,
-    random_path,
-    random_tree,
-)
+from judgemap.core.design.schedule import ListOptions, draw_list, random_path, random_tree
 from judgemap.core.model.counts import count_pairs
 
 FALSE_ALARM = 1e-4
@@ -96,17 +91,6 @@ def test_repeats_come_with_sides_swapped_and_the_share_is_kept():
     pairs = draw_list(np.random.default_rng(1), uniform(1_000), 400, ListOptions(repeats=0.1, connected=False)).pairs
     assert swapped_repeats(pairs) == 40
     assert len(np.unique(np.sort(pairs, axis=1), axis=0)) == 360
-
-
-def test_same_seed_same_list():
-    design, options = principal_component(delaunay_map(20)), ListOptions(repeats=0.1)
-    first, second = (draw_list(np.random.default_rng(7), design, 80, options).pairs for _ in range(2))
-    np.testing.assert_array_equal(first, second)
-
-
-def test_a_judge_who_knows_two_areas_gets_one_pair():
-    pairs = draw_list(np.random.default_rng(1), uniform(9), 1, ListOptions(), allowed=[3, 5]).pairs
-    assert sorted(pairs[0].tolist()) == [3, 5]
 
 
 @pytest.mark.statistical

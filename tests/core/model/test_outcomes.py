@@ -5,20 +5,8 @@ import pytest
 
 from judgemap.core.model import outcomes
 from judgemap.core.model.counts import count_judged
-from judgemap.core.model.judges import (
-    Disagreement,
-    PanelModel,
-    Parts,
-    Side,
-)
-from judgemap.core.model.outcomes import (
-    NO_LAPSE,
-    Answers,
-    TieRule,
-    curvature,
-    log_likelihood,
-    slopes,
-)
+from judgemap.core.model.judges import Disagreement, PanelModel, Parts, Side
+from judgemap.core.model.outcomes import NO_LAPSE, Answers, TieRule, curvature, log_likelihood, slopes
 from judgemap.core.model.prior import InverseGamma, independent
 from judgemap.core.samplers.judges.layout import lay_out, one_sided, onto_areas
 

@@ -117,12 +117,7 @@ def geweke_limit(functions: int, false_alarm: float = 1e-3) -> float:
 
 
 def sbc_ranks(
-    rng: np.random.Generator,
-    build: Build,
-    setting: Setting,
-    replicates: int = 200,
-    draws: int = 31,
-    steps: int = 50,
+    rng: np.random.Generator, build: Build, setting: Setting, replicates: int = 200, draws: int = 31, steps: int = 50
 ) -> dict[str, IntArray]:
     """Simulation-based calibration: the rank, 0 … draws, of the truth among posterior draws, for each test function.
 

@@ -5,7 +5,6 @@ links and comparisons together. False alarms: every test compares its worst stat
 probability 1e-3 by an exact sampler.
 """
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -96,12 +95,6 @@ def test_geweke(sampler):
     assert geweke(np.random.default_rng(31), KERNELS[sampler], PRIOR, chains=60) < 1
 
 
-@pytest.mark.slow  # thousands of chains
-def test_geweke_with_tight_clusters():
-    """Where carrying strengths from cluster to cluster does the work."""
-    assert geweke(np.random.default_rng(32), KERNELS["hmc"], TIGHT, chains=60) < 1
-
-
 @pytest.mark.slow  # hundreds of fits
 @pytest.mark.parametrize("sampler", KERNELS)
 def test_calibrated(sampler):
@@ -119,13 +112,6 @@ def test_geweke_long(sampler, prior):
 @pytest.mark.parametrize("prior", [PRIOR, TIGHT], ids=["wide", "tight"])
 def test_calibrated_long(prior):
     assert calibration(np.random.default_rng(35), KERNELS["hmc"], prior, replicates=800) > FALSE_ALARM
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("prior", "thin"), [(PRIOR, 15), (TIGHT, 150)], ids=["wide", "tight"])
-def test_reference_calibrated_long(prior, thin):
-    """The reference does not carry: with tight clusters, draws 15 apart still resemble each other."""
-    assert calibration(np.random.default_rng(35), KERNELS["gibbs"], prior, replicates=400, thin=thin) > FALSE_ALARM
 
 
 # Does one move leave the posterior as it is? Start it from exact draws of links, strengths and comparisons together,
@@ -218,31 +204,6 @@ def test_stationarity_catches_bugs_in_iterations(bug):
     code = plain(compiled, COARSE | ITERATION_BUGS[bug])
     caught = stationarity(np.random.default_rng(37), whole_iterations(code), LOOSE, replicates=800) > 1
     assert caught == (bug != "none")
-
-
-@pytest.mark.slow  # thousands of chains; test_clusters_sweep.py catches it by enumeration
-def test_geweke_catches_self_link_counted_twice(monkeypatch):
-    """The diagonal of e^A added to β."""
-    true = clusters._tables
-
-    def twice(prior):
-        table = true(prior)
-        return table._replace(weights=table.weights + np.diag(np.diagonal(PATH)))
-
-    monkeypatch.setattr(clusters, "_tables", twice)
-    assert geweke(np.random.default_rng(31), clusters.kernel, PRIOR, chains=60) > 1
-
-
-@pytest.mark.slow  # thousands of chains; test_clusters_sweep.py catches it by enumeration
-def test_geweke_catches_forgotten_kappa0(monkeypatch):
-    """The paper's formulas are right only for κ0 = 1; m_k and σ_k² drawn by them are wrong for any other value."""
-    true = clusters.draw_clusters
-
-    def forgets(rng, prior, labels, strengths):
-        return true(rng, replace(prior, kappa0=1.0), labels, strengths)
-
-    monkeypatch.setattr(clusters, "draw_clusters", forgets)
-    assert geweke(np.random.default_rng(31), clusters.gibbs_kernel, PRIOR, chains=60) > 1
 
 
 @pytest.mark.slow  # hundreds of fits

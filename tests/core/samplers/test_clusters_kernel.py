@@ -56,17 +56,6 @@ def test_prior_slope_is_that_of_the_gaussian():
     assert value == pytest.approx(-x @ Q @ x / 2)
 
 
-def test_prior_with_means_integrated_out():
-    """Q⁻¹ = σ²(I + 11ᵀ/κ0) within a cluster."""
-    _, truth = example()
-    _, records, n_clusters = planted(truth)
-    covariance = np.linalg.inv(dense_precision(truth.labels, records["precision"]))
-    for k in range(n_clusters):
-        members = np.flatnonzero(truth.labels == k)
-        expected = (np.eye(len(members)) + 1 / PRIOR.kappa0) / records["precision"][k]
-        assert covariance[np.ix_(members, members)] == pytest.approx(expected)
-
-
 @pytest.mark.statistical
 def test_shift_has_its_conditional_distribution():
     """Mean and variance of the common shift; |z| < 4.5, false alarm 1e-5."""
@@ -151,28 +140,6 @@ def test_advance_leaves_its_state_alone_and_can_go_on():
     assert np.array_equal(state.strengths, truth.strengths)
     assert draws["strengths"].shape == (1, 10, 8)
     assert np.array_equal(after.strengths, draws["strengths"][0, -1])
-
-
-@pytest.mark.slow  # two long chains; both are compared with integration in test_clusters_ties.py
-@pytest.mark.statistical
-def test_both_samplers_agree():
-    """Means of centred strengths, their squares, the number of clusters and co-clustering; false alarm 1e-4."""
-    model, _ = example()
-    functions = []
-    for build, iterations in ((clusters.kernel, 16_000), (clusters.gibbs_kernel, 3_000)):
-        sampler, chains = build(model), []
-        for rng in np.random.default_rng(43).spawn(2):
-            state, _ = sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 200, 200)
-            draws = {name: array[0] for name, array in sampler.advance(rng, state, iterations, 1)[1].items()}
-            strengths, labels = draws["strengths"], draws["labels"]
-            centred = strengths - strengths.mean(axis=1, keepdims=True)
-            together = (labels[:, :1] == labels[:, 1:]).astype(float)
-            chains.append(np.hstack([centred, centred**2, draws["n_clusters"][:, None], together, strengths[:, :1]]))
-        functions.append(np.array(chains))
-    mean = [f.mean(axis=(0, 1)) for f in functions]
-    error = [f.std(axis=(0, 1)) / np.sqrt(ess_bulk(f)) for f in functions]
-    z = (mean[0] - mean[1]) / np.hypot(*error)
-    assert np.abs(z).max() < geweke_limit(len(z), 1e-4)
 
 
 @pytest.mark.statistical

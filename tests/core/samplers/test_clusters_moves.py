@@ -5,10 +5,11 @@ Stationarity tests (`test_clusters_calibration`) need thousands of draws to see 
 
 import numpy as np
 import pytest
-from cluster_exactness import plain, tables
+from cluster_exactness import density, plain, tables
 
 from judgemap.core.model.clusters import ClusterPrior, simulate_clusters
 from judgemap.core.model.communicability import communicability_matrix
+from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import log_likelihood, score
 from judgemap.core.samplers.clusters import compiled
@@ -85,11 +86,42 @@ def test_carrying_back_undoes_carrying(bug):
     assert (len(seen[0]) == len(seen[1]) == 1) == (bug == "none")
 
 
+FORGETFUL = {
+    "none": {},
+    "f of the cluster that it leaves": {'gain += rest["log_f"] - new["log_f"]': 'gain -= new["log_f"]'},
+    "f of the cluster that it joins": {'gain += rest["log_f"] - new["log_f"]': 'gain += rest["log_f"]'},
+}
+
+
+@pytest.mark.parametrize("bug", FORGETFUL)
+def test_an_area_is_carried_as_often_as_its_two_places_say(bug):
+    """Area 2 is with area 0 or, moved by the centres' difference, with area 1: how often is known. 5 errors."""
+    prior = ClusterPrior([[0, 0, 0], [0, 0, 0], [1, 1, 0]], mu0=0.2, kappa0=0.3)
+    code, table = plain(compiled, FORGETFUL[bug]), tables(prior)
+    counts, x = count_pairs([2, 2, 0], [0, 1, 2], n_areas=3), np.array([0.5, -1.4, 0.9])
+    centres = (prior.kappa0 * prior.mu0 + x[:2]) / (prior.kappa0 + 1)
+    moved = x + np.array([0, 0, centres[1] - centres[0]])
+    places = [
+        density(prior, at[[2, other]]) + density(prior, at[[1 - other]]) + log_likelihood(counts, at)
+        for other, at in enumerate((x, moved))
+    ]
+    exact = 1 / (1 + np.exp(places[0] - places[1]))
+    comparisons, score, rng = clusters._comparisons(counts), np.empty(3), np.random.default_rng(76)
+    areas, records = np.zeros(3, code.AREA), np.zeros(3, code.CLUSTER)
+    n_clusters = code.plant(areas, records, np.array([0, 1, 0]), x, table)
+    there = []
+    for _ in range(3000):
+        compiled.score_likelihood(comparisons, areas["x"] + prior.mu0, score)
+        code.carry(rng, areas, records, n_clusters, comparisons, table, score)
+        there.append(areas["link"][2] == 1)
+    batches = np.mean(np.reshape(there, (60, 50)), axis=1)
+    off = abs(batches.mean() - exact) / (batches.std(ddof=1) / np.sqrt(60))
+    assert (off < 5) == (bug == "none")
+
+
 DIFFERENT = {
     "none": {},
-    "a gradient that is off by a hair": {
-        "pull[r] = wins[r] - n[r] *": "pull[r] = wins[r] * (1 + 1e-8) - n[r] *",
-    },
+    "a gradient that is off by a hair": {"pull[r] = wins[r] - n[r] *": "pull[r] = wins[r] * (1 + 1e-8) - n[r] *"},
 }
 
 

@@ -78,19 +78,6 @@ def test_three_clusters_of_which_the_city_is_the_highest(draws, nottinghamshire)
 
 
 @pytest.mark.slow
-def test_both_samplers_agree(study):
-    plan = Plan(chains=4, warmup=300, draws=3000, thin=2)
-    compiled = sample_clusters(np.random.default_rng(52), study, plan)
-    reference = sample_clusters(np.random.default_rng(53), study, plan, clusters.gibbs_kernel)
-    for name in PROTOTYPE:
-        (a, a_error), (b, b_error) = estimate(functions(compiled)[name]), estimate(functions(reference)[name])
-        assert abs(a - b) < LIMIT * np.hypot(a_error, b_error)
-    centred = [d.strengths - d.strengths.mean(axis=2, keepdims=True) for d in (compiled, reference)]
-    error = np.hypot(*(x.std(axis=(0, 1)) / np.sqrt(ess_bulk(x)) for x in centred))
-    assert np.abs((centred[0].mean(axis=(0, 1)) - centred[1].mean(axis=(0, 1))) / error).max() < LIMIT
-
-
-@pytest.mark.slow
 def test_carrying_cures_tight_clusters(study):
     """If clusters are tighter than what comparisons say about one area, sweeps on their own leave chains apart."""
     prior = ClusterPrior(study.prior.affinity, kappa0=0.01, a0=10.0, b0=0.5)

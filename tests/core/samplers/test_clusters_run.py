@@ -6,7 +6,6 @@ import pytest
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.run import Plan, sample_clusters
 from judgemap.core.simulate.trials import simulate_counts
@@ -63,8 +62,3 @@ def test_interrupted_run_returns_what_there_is():
 
     with pytest.raises(KeyboardInterrupt):
         sample_clusters(np.random.default_rng(4), MODEL, PLAN, watch=at_once)
-
-
-def test_reference_runs_too():
-    draws = sample_clusters(np.random.default_rng(5), MODEL, Plan(2, 5, 20), clusters.gibbs_kernel)
-    assert draws["labels"].shape == (2, 20, 10)

@@ -7,7 +7,6 @@ worst statistic with a bound passed with probability 1e-3 by an exact sampler.
 
 from dataclasses import dataclass
 
-import judges_gibbs as panel_gibbs
 import numpy as np
 import pytest
 from calibration import geweke_limit, normal_scores, uniformity
@@ -165,33 +164,6 @@ def to_coordinates(target, panel):
     return q
 
 
-class Gibbs:
-    def __init__(self, model):
-        self.setup = panel_gibbs.build_setup(model)
-
-    def advance(self, rng, panels, steps):
-        done = []
-        for panel in panels:
-            state = panel_gibbs.state_of(rng, self.setup, panel)
-            for _ in range(steps):
-                state = panel_gibbs.step(rng, self.setup, state)
-            arrays = panel_gibbs.read(self.setup, state, keep_views=True)
-            done += panels_of({name: each[:, None] for name, each in arrays.items()}, [panel])
-        return done
-
-    def settle(self, rng, truth, draws, steps):
-        """From draws of the prior: a scan in one order cannot be run backwards, but forgets its start quickly."""
-        del truth
-        return self.advance(rng, [self.prior(rng) for _ in range(draws)], steps)
-
-    def prior(self, rng):
-        model = self.setup.model
-        return draw_panel(rng, model.covariance, model.variance, model.parts, model.n_judges)
-
-
-SAMPLERS = {"hmc": Hmc, "gibbs": Gibbs}
-
-
 def panels_of(draws, before):
     """Make panels of the last of some draws."""
     last = {name: each[:, -1].astype(float) for name, each in draws.items()}
@@ -209,7 +181,7 @@ def panels_of(draws, before):
     ]
 
 
-def worst_score(seed, sampler, setting, chains, length=25, reference=3000):
+def worst_score(seed, setting, chains, length=25, reference=3000):
     """Run Geweke's joint test; return the largest |z| over its limit."""
     rng = np.random.default_rng(seed)
 
@@ -221,7 +193,7 @@ def worst_score(seed, sampler, setting, chains, length=25, reference=3000):
         panel, total = setting.draw(rng), 0.0
         for _ in range(length):
             counts = setting.counts(rng, panel)
-            panel = sampler(setting.model(counts)).advance(rng, [panel], 1)[0]
+            panel = Hmc(setting.model(counts)).advance(rng, [panel], 1)[0]
             total = total + np.array(list(setting.evaluate(counts, panel).values()))
         return total / length
 
@@ -233,7 +205,7 @@ def worst(scores):
     return float(np.abs(scores).max() / geweke_limit(len(scores), FALSE_ALARM))
 
 
-def smallest_p(seed, sampler, setting, replicates, draws=15, steps=60):
+def smallest_p(seed, setting, replicates, draws=15, steps=60):
     """Run simulation-based calibration; return the smallest p-value, corrected for how many there are.
 
     A reversible sampler needs no settling: the truth is a draw of its own posterior. ``steps`` lead from it to a hub,
@@ -245,7 +217,7 @@ def smallest_p(seed, sampler, setting, replicates, draws=15, steps=60):
     for _ in range(replicates):
         truth = setting.draw(rng)
         counts = setting.counts(rng, truth)
-        panels = sampler(setting.model(counts)).settle(rng, truth, draws, steps)
+        panels = Hmc(setting.model(counts)).settle(rng, truth, draws, steps)
         values = np.array([list(setting.evaluate(counts, panel).values()) for panel in panels])
         true = np.array(list(setting.evaluate(counts, truth).values()))
         equal = np.sum(values == true, axis=0)
@@ -254,30 +226,23 @@ def smallest_p(seed, sampler, setting, replicates, draws=15, steps=60):
     return min(p) * len(p)
 
 
-def cases(*names):
-    return [(s, n) for n in names for s in SAMPLERS if not (s == "gibbs" and "Davidson" in n)]
-
-
 @pytest.fixture(autouse=True)
 def _one_thread():
     with threadpool_limits(limits=1):
         yield
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS)
-def test_geweke(sampler):
-    assert worst_score(11, SAMPLERS[sampler], SETTINGS["everything"], chains=20, length=12, reference=1000) < 1
+def test_geweke():
+    assert worst_score(11, SETTINGS["everything"], chains=20, length=12, reference=1000) < 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sampler", "name"), cases(*SETTINGS))
-def test_geweke_long(sampler, name):
-    assert worst_score(13, SAMPLERS[sampler], SETTINGS[name], chains=300) < 1
+@pytest.mark.parametrize("name", SETTINGS)
+def test_geweke_long(name):
+    assert worst_score(13, SETTINGS[name], chains=300) < 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("sampler", "name"), cases(*SETTINGS))
-def test_calibrated(sampler, name):
-    """With every part on, scales that few answers inform have tails that Gibbs reaches slowly from the prior."""
-    steps = {"hmc": 20, "gibbs": 240 if name == "everything" else 60}[sampler]
-    assert smallest_p(12, SAMPLERS[sampler], SETTINGS[name], replicates=300, steps=steps) > FALSE_ALARM
+@pytest.mark.parametrize("name", SETTINGS)
+def test_calibrated(name):
+    assert smallest_p(12, SETTINGS[name], replicates=300, steps=20) > FALSE_ALARM

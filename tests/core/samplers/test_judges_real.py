@@ -84,7 +84,7 @@ def test_both_samplers_agree():
     """Means of strengths and scales on the sibling: 5 standard errors, false alarm below 1e-4."""
     _, model = sibling()
     hmc = sample_panel(np.random.default_rng(1), model, Plan(chains=32, warmup=50, draws=300), cores=2)
-    gibbs = sample_by_gibbs(np.random.default_rng(2), model, Plan(chains=4, warmup=300, draws=4000), cores=2)
+    gibbs = sample_by_gibbs(np.random.default_rng(2), model, Plan(chains=4, warmup=300, draws=4000))
     pairs = {name: (hmc[name], gibbs[name]) for name in ("log_variance", "log_disagreement", "tie_chance")}
     for a, b in [(hmc.centred, gibbs.centred), *pairs.values()]:
         error = np.sqrt(a.var(axis=(0, 1)) / ess_bulk(a) + b.var(axis=(0, 1)) / ess_bulk(b))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from judges_gibbs import sample_by_gibbs
 from synthetic import delaunay_map
 
 from judgemap.core.model.counts import JudgedCounts, count_judged, count_pairs
@@ -37,45 +36,39 @@ def study(parts, answers=(30, 20, 9, 1), seed=1):
     return PanelModel(counts, MAP, InverseGamma(), parts)
 
 
-@pytest.mark.parametrize("draw", [sample_panel, sample_by_gibbs])
-def test_everything_has_its_array(draw):
-    draws = draw(np.random.default_rng(1), study(EVERYTHING), SHORT)
-    shapes = {name: array.shape[2:] for name, array in draws.arrays.items()}
-    assert {shapes.pop(name, ()) for name in ("divergences", "restarts")} == {()}  # Gibbs counts neither
-    assert shapes == {
+def test_everything_has_its_array():
+    draws = sample_panel(np.random.default_rng(1), study(EVERYTHING), SHORT)
+    assert {name: array.shape[2:] for name, array in draws.arrays.items()} == {
         "strengths": (12,),
         "panel_strengths": (12,),
         "local_variance": (12,),
         "views": (4, 12),
         **dict.fromkeys(("distance", "side", "attention", "lapse"), (4,)),
         **dict.fromkeys(("log_variance", "smoothness", "log_disagreement", "tie_chance", "lean"), ()),
-        **dict.fromkeys(("log_side", "log_attention", "acceptance"), ()),
+        **dict.fromkeys(("log_side", "log_attention", "acceptance", "divergences", "restarts"), ()),
     }
     assert all(np.isfinite(array).all() for array in draws.arrays.values())
     panel = draws["strengths"] + draws["views"].mean(axis=2)
     np.testing.assert_allclose(draws["panel_strengths"], panel, atol=1e-4)
 
 
-@pytest.mark.parametrize("draw", [sample_panel, sample_by_gibbs])
-def test_same_seed_same_draws_on_any_number_of_cores(draw):
-    one, two = (draw(np.random.default_rng(3), study(EVERYTHING), SHORT, cores) for cores in (1, 3))
+def test_same_seed_same_draws_on_any_number_of_cores():
+    one, two = (sample_panel(np.random.default_rng(3), study(EVERYTHING), SHORT, cores) for cores in (1, 3))
     for name in one.arrays:
         np.testing.assert_array_equal(one[name], two[name])
 
 
-@pytest.mark.parametrize("draw", [sample_panel, sample_by_gibbs])
 @pytest.mark.parametrize("answers", [(40,), (25, 0, 12), (1, 1, 1), (0, 0)])
-def test_odd_panels(draw, answers):
-    draws = draw(np.random.default_rng(1), study(EVERYTHING, answers), SHORT)
+def test_odd_panels(answers):
+    draws = sample_panel(np.random.default_rng(1), study(EVERYTHING, answers), SHORT)
     assert draws["views"].shape[2] == len(answers)
     assert np.isfinite(draws["strengths"]).all()
 
 
-@pytest.mark.parametrize("draw", [sample_panel, sample_by_gibbs])
-def test_all_answers_ties(draw):
+def test_all_answers_ties():
     counts = count_judged([0, 1, 1], [0, 1, 2], [1, 2, 3], [0, 0, 0], n_areas=12, n_judges=2)
     model = PanelModel(counts, MAP, InverseGamma(), Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(MAP)))
-    draws = draw(np.random.default_rng(1), model, SHORT)
+    draws = sample_panel(np.random.default_rng(1), model, SHORT)
     assert np.isfinite(draws["strengths"]).all()
 
 

@@ -7,7 +7,7 @@ from synthetic import delaunay_map, ring
 from test_spatial_calibration import hmc_kernel
 from test_spatial_exactness import LIMIT, largest, moment_errors, three_areas
 
-from judgemap.core.model import car, multiresolution
+from judgemap.core.model import multiresolution
 from judgemap.core.model.car import IntrinsicCar, intrinsic_car
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.multiresolution import MultiResolution, coarse_to_fine, level_lengths
@@ -67,12 +67,6 @@ def test_an_area_is_the_mean_of_its_neighbours():
     assert np.allclose(-Q / (prior.scale * prior.degrees)[:, None], A / A.sum(axis=1)[:, None])
     spread = np.diagonal(np.linalg.pinv(prior.scale * prior.laplacian.toarray()))
     assert np.exp(np.log(spread).mean()) == pytest.approx(1.0), "α is the typical standard deviation"
-
-
-def test_the_scale_is_found_from_some_of_the_areas(monkeypatch):
-    whole = IntrinsicCar(MAPS["a map"]).scale
-    monkeypatch.setattr(car, "SAMPLED", 50)
-    assert IntrinsicCar(MAPS["a map"]).scale == pytest.approx(whole, rel=0.1)
 
 
 def test_the_level_of_a_map_in_one_piece_changes_nothing():

@@ -65,18 +65,6 @@ def test_the_distribution_of_the_package():
         assert ks_2samp(ours, theirs).pvalue > 1e-4
 
 
-def test_another_method_would_fail():
-    """These moments tell: the package's default method falls back on this one, and it is biased from n = 2 on."""
-    rng = np.random.default_rng(1)
-    omega = random_polyagamma(np.full(SIZE, 2.0), np.full(SIZE, 0.7), method="alternate", random_state=rng)
-    assert max(map(abs, scores(omega, 2, 0.7))) > 5
-
-
-def test_same_seed_same_draws():
-    one, two = (draw_polyagamma(np.random.default_rng(4), np.ones(9), np.zeros(9)) for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-
-
 @pytest.mark.parametrize("d", [99.0, 101.0, -400.0, 5000.0])
 def test_moments_far_out(d):
     """The mean n tanh(d/2)/(2d) and the variance n/(2|d|³) in the limit; 5 standard errors."""

@@ -59,8 +59,7 @@ def here():
 
 
 @pytest.mark.parametrize(
-    "processor",
-    [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in PROCESSORS],
+    "processor", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in PROCESSORS]
 )
 def test_draws_agree_on_every_processor(processor, here, tmp_path):
     path = tmp_path / "draws.npz"

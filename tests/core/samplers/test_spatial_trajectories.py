@@ -10,7 +10,7 @@ from judgemap.core.model.counts import PairCounts, count_pairs
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, VariancePrior, independent
 from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.kernel import HUGE, Arrays, broke_down
-from judgemap.core.samplers.run import START_SPREAD, Plan, run
+from judgemap.core.samplers.run import START_SPREAD
 from judgemap.core.samplers.spatial import hmc
 from judgemap.core.types import BoolArray, FloatArray
 
@@ -111,19 +111,3 @@ def test_a_state_stays_as_it_is() -> None:
     kernel.advance(rng, state, 5, 1)
     for was, is_now in zip(before, state, strict=True):
         np.testing.assert_array_equal(was, is_now)
-
-
-def test_the_same_on_any_number_of_cores() -> None:
-    target = hmc.build_target(Model(study(300), independent(20), InverseGamma()))
-    starts = target.laplace.draw(np.random.default_rng(1), 70, 1.0)
-    one, two = (
-        run(np.random.default_rng(2), hmc.transition(target, 2), starts, Plan(70, 3, 8), cores) for cores in (1, 2)
-    )
-    np.testing.assert_array_equal(one.strengths, two.strengths)
-
-
-def test_a_block_is_whole() -> None:
-    target = hmc.build_target(Model(study(300), independent(20), InverseGamma()))
-    kernel, rng = hmc.transition(target, 2), np.random.default_rng(1)
-    with pytest.raises(ValueError, match="whole multiple of thin"):
-        kernel.advance(rng, kernel.init(rng, *target.laplace.draw(rng, 4, 1.0)), 5, 2)

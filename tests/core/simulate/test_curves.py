@@ -3,12 +3,7 @@ import pytest
 from scipy import stats
 
 from judgemap.core.simulate import trials as simulation
-from judgemap.core.simulate.trials import (
-    length_for_the_same,
-    mean_interval,
-    median_interval,
-    reach,
-)
+from judgemap.core.simulate.trials import length_for_the_same, mean_interval, median_interval, reach
 
 LENGTHS = np.array([100.0, 200.0, 300.0, 400.0, 600.0])
 
@@ -81,9 +76,3 @@ def test_intervals_of_savings_hold_the_truth(monkeypatch):
         mixed.append(min(wrong.high, 600) - max(wrong.low, 100))
     assert held >= 132
     assert np.median(mixed) > 4 * np.median(paired)
-
-
-def test_the_same_seed_gives_the_same_interval():
-    curve, reference = simulated(np.random.default_rng(1), 20, 1.2)
-    one, two = (length_for_the_same(np.random.default_rng(2), LENGTHS, curve, reference, at=3) for _ in range(2))
-    assert one == two

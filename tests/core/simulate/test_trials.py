@@ -5,21 +5,10 @@ from synthetic import ring
 from judgemap.core.assess.posterior import ranks
 from judgemap.core.design.designs import uniform
 from judgemap.core.model.counts import count_pairs
-from judgemap.core.model.prior import (
-    FixedVariance,
-    InverseGamma,
-    Model,
-    communicability,
-)
+from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate import trials as simulation
-from judgemap.core.simulate.trials import (
-    Merits,
-    ask_adaptively,
-    ask_from,
-    assess_draws,
-    trial,
-)
+from judgemap.core.simulate.trials import Merits, ask_adaptively, ask_from, assess_draws, trial
 
 N = 12
 COVARIANCE = communicability(ring(N))

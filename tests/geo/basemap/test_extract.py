@@ -1,7 +1,6 @@
 """Extracts: what is read, what is left out, and what is refused."""
 
 import gzip
-import sqlite3
 
 import geopandas
 import numpy as np
@@ -103,15 +102,6 @@ def test_a_geopackage_says_what_things_are_as_openstreetmap_does(tmp_path):
     frame.to_file(tmp_path / "own.gpkg", layer="lines")
     extract, _ = read(tmp_path / "own.gpkg")
     assert (extract.count("motorway"), extract.left_out["other lines"]) == (1, 1)
-
-
-def test_a_damaged_geopackage_is_refused(tmp_path):
-    path = tmp_path / "empty.gpkg"
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE empty (a)")
-    database.close()
-    with pytest.raises(StudyError):
-        read(path)
 
 
 def test_the_sea_is_on_the_right_of_its_coast():

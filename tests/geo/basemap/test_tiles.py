@@ -92,13 +92,6 @@ def test_places_and_straight_roads_are_named():
     assert tile(extract)["names"] == [["town", 100, 200, "Łódź"], ["line", 500, 500, "High Street", 0]]
 
 
-def test_names_stand_upright():
-    extract = Extract()
-    extract.add("primary", lines([(900, 500), (100, 100)]), names(1, "High Street"))
-    ((*_, angle),) = tile(extract)["names"]
-    assert angle == 27
-
-
 def test_a_heavy_tile_does_without_small_streets(monkeypatch):
     rng = np.random.default_rng(1)
     extract = Extract()

@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 import pytest
 
 COUNT = itertools.count()
-COMMAND = "import sys, typer; from judgemap.cli import {0}; typer.run({0}.serve) if '{0}' == 'serving' else {0}.app()"
+JUDGEMAP = [sys.executable, "-m", "judgemap"]
 STUDY = """
 title = "Wards"
 question = "Which ward has the LOWER rate?"
@@ -86,7 +86,7 @@ class LiveServer:
         self.folder.mkdir(exist_ok=True)
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", COMMAND.format("serving"), "--data", str(self.folder / "data"),
+                [*JUDGEMAP, "serve", "--data", str(self.folder / "data"),
                  "--port", str(self.port), "--workers", str(self.workers), "--fitters", str(self.fitters),
                  *self.options],
                 stdout=log, stderr=log, env=self.environment(), start_new_session=True, cwd=self.folder,
@@ -113,7 +113,7 @@ class LiveServer:
     def study(self, *words: str) -> str:
         """Run `judgemap study …`."""
         done = subprocess.run(
-            [sys.executable, "-c", COMMAND.format("study"), *words, "--data", str(self.folder / "data")],
+            [*JUDGEMAP, "study", *words, "--data", str(self.folder / "data")],
             capture_output=True, text=True, env=self.environment() | {"JUDGEMAP_URL": ""}, cwd=self.folder, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -100,58 +100,6 @@ def test_the_outline_is_there_before_the_streets(at_pair):
     assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
 
 
-def test_over_slow_3g_the_outline_comes_first_and_the_streets_follow(invited, browse):
-    """With 400 kbit/s and 400 ms to every answer, in a browser that has nothing yet; only the order is looked at."""
-    page = browse(viewport={"width": 390, "height": 844})
-    page.add_init_script(
-        """new MutationObserver(() => {
-             if (document.querySelector('.live path.own')) window.outlined ??= performance.now();
-           }).observe(document, { childList: true, subtree: true });"""
-    )
-    speed = {"downloadThroughput": 50_000, "uploadThroughput": 50_000, "latency": 400, "offline": False}
-    page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", speed)
-    page.set_default_timeout(90_000)
-    page.goto(f"/j/{next(invited).token}/")
-    page.check("input[name=agree]")
-    page.click("button[value=now]")
-    page.wait_for_function(
-        """() => {
-             const tiles = performance.getEntriesByType('resource').filter((each) => each.name.includes('/tiles/'));
-             return tiles.length && tiles.every((each) => each.responseEnd);
-           }"""
-    )
-    came = page.evaluate(
-        """() => performance.getEntriesByType('resource')
-             .filter((each) => each.name.includes('/tiles/')).map((each) => each.responseEnd)"""
-    )
-    assert page.evaluate("window.outlined") < min(came)
-    page.wait_for_timeout(1000)
-    assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
-
-
-def test_a_printed_pair_has_its_streets_and_their_credit(at_pair):
-    page, _ = at_pair(390)
-    page.wait_for_timeout(1500)
-    page.emulate_media(media="print")
-    page.wait_for_timeout(500)
-    for side in ("left", "right"):
-        seen = colours(page, f".side[data-side={side}] .map")
-        assert rgb("#f6f5f1") in seen
-        assert {rgb("#d3cec4"), rgb("#c2bbae"), rgb("#b3a996")} & seen, side
-        assert page.locator(f".side[data-side={side}] .credit").is_visible()
-
-
-def test_a_page_that_loses_its_connection_keeps_its_streets(at_pair):
-    page, _ = at_pair(390)
-    page.wait_for_timeout(1500)
-    before = colours(page, ".side[data-side=left] .map")
-    page.context.set_offline(True)
-    page.click(".side[data-side=left] [aria-label='Zoom out']")
-    page.click(".side[data-side=left] [aria-label='Zoom in']")
-    page.wait_for_timeout(300)
-    assert rgb("#f6f5f1") in before & colours(page, ".side[data-side=left] .map")
-
-
 def test_a_browser_without_scripts_shows_a_picture(at_pair):
     page, asked = at_pair(390, java_script_enabled=False)
     page.wait_for_timeout(800)
@@ -219,12 +167,3 @@ def test_another_servers_pictures_lie_under_the_areas(server, areas, chromium):
     assert (255, 0, 255) in colours(page, ".side[data-side=left] .map")
     assert page.inner_text(".side[data-side=left] .credit") == "Somebody"
     page.context.close()
-
-
-def test_a_first_view_is_at_most_150_kilobytes(at_pair):
-    """With the consent page before it, in a browser that has nothing yet."""
-    page, _ = at_pair(390)
-    page.wait_for_timeout(2000)
-    sizes = [request.sizes() for request in page.finished]
-    assert len(sizes) > 6
-    assert sum(each["responseBodySize"] + each["responseHeadersSize"] for each in sizes) <= 150_000

@@ -1,6 +1,5 @@
 """A bot in a real Chromium plays whole studies, as judges do. axe looks at every state of every page."""
 
-import re
 import signal
 
 import pytest
@@ -141,7 +140,10 @@ def test_keyboard_only(browse, link, stored):
         after(page, lambda key=key: page.keyboard.press(key))
     after(page, lambda: page.keyboard.press("u"))
     assert "Changing" in page.inner_text("#counter")
+    assert page.locator("#said").inner_text()
     assert_accessible(page)
+    after(page, lambda: page.click("#keep"))
+    after(page, lambda: page.keyboard.press("u"))
     after(page, lambda: page.keyboard.press("ArrowLeft"))
     assert outcomes(stored()) == ["left", "right", "tie", "left", "unknown"]
     assert len(stored("revisions.csv")) == 5
@@ -280,89 +282,71 @@ def test_axe_finds_nothing_and_nothing_overflows(browse, link, kind, language):
             assert page.get_attribute("html", "dir") == ("rtl" if language == "ar" else "ltr")
 
 
-def test_question_and_both_names_are_in_view_on_a_phone(browse, link, stored):
-    page = browse(**PHONE)
-    begin(page, link)
-    for selector in (
-        ".question",
-        "#direction",
-        "#name-left",
-        "#name-right",
-        "button[value=tie]",
-        "button[value=skipped]",
-    ):
-        box = page.locator(selector).first.bounding_box()
-        assert box["y"] >= 0
-        assert box["y"] + box["height"] <= 844, selector
-
-
 def seen(page) -> list[float]:
     """What the left map shows of its scene: left, top, width and height."""
     return [float(each) for each in page.get_attribute("[data-side=left] .live svg", "viewBox").split()]
 
 
-def test_a_tap_on_the_map_answers_nothing_and_a_drag_moves_it(browse, link, stored):
+def test_the_map_answers_nothing_and_moves_but_is_never_lost(browse, link, stored):
     page = browse(**DESKTOP)
     begin(page, link)
     page.wait_for_timeout(650)
     map_of = page.locator("[data-side=left] .live")
-    box = map_of.bounding_box()
-    before, was = token(page), seen(page)
+    box, before, was = map_of.bounding_box(), token(page), seen(page)
+
+    def drag(x: float, y: float) -> None:
+        page.mouse.move(box["x"] + 40, box["y"] + 120)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 40 + x, box["y"] + 120 + y, steps=4)
+        page.mouse.up()
+        page.wait_for_timeout(300)
+
     map_of.click(position={"x": 150, "y": 60})
     assert seen(page) == was
     page.click("[data-side=left] [aria-label='Zoom in']")
     closer = seen(page)
     assert closer[2] == pytest.approx(was[2] / 2**0.5)
-    page.mouse.move(box["x"] + 200, box["y"] + 150)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 240, box["y"] + 170, steps=4)
-    page.mouse.up()
-    page.wait_for_timeout(300)
+    drag(40, 20)
     unit = closer[2] / box["width"]
     assert seen(page) == pytest.approx([closer[0] - 40 * unit, closer[1] - 20 * unit, closer[2], closer[3]], abs=unit)
-    assert token(page) == before
-    assert not [row for row in stored() if row["answered_at"]]
-
-
-def test_the_map_can_be_lost_neither_by_zooming_nor_by_dragging(browse, link):
-    page = browse(**DESKTOP)
-    begin(page, link)
-    box = page.locator("[data-side=left] .live").bounding_box()
     for label in ("Zoom in", "Zoom out"):
         button = page.locator(f"[data-side=left] [aria-label='{label}']")
         button.focus()
         for _ in range(30):
             page.keyboard.press("Enter")
-            if button.get_attribute("aria-disabled") == "true":
-                break
         assert button.get_attribute("aria-disabled") == "true"
-        limit = seen(page)
-        page.keyboard.press("Enter")
-        assert seen(page) == limit
     for _ in range(5):
-        page.mouse.move(box["x"] + 40, box["y"] + 120)
-        page.mouse.down()
-        page.mouse.move(box["x"] + 40 + 400, box["y"] + 120, steps=2)
-        page.mouse.up()
+        drag(400, 0)
     left, _, width, _ = seen(page)
-    assert left + width > 0  # a part of the scene is still there
+    assert left + width > 0, "a part of the scene is still there"
+    assert token(page) == before
+    assert not [row for row in stored() if row["answered_at"]]
 
 
-def test_two_fingers_zoom_the_map(browse, link):
+def test_two_fingers_zoom_the_map_and_not_the_page(browse, link):
     page = browse(**PHONE)
     begin(page, link)
-    box = page.locator("[data-side=left] .live").bounding_box()
+    box, before = page.locator("[data-side=left] .live").bounding_box(), seen(page)
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    before = seen(page)
     devtools = page.context.new_cdp_session(page)
     for kind, apart in (("touchStart", 30), ("touchMove", 45), ("touchMove", 60), ("touchEnd", None)):
         fingers = [] if apart is None else [{"x": x + way * apart, "y": y, "id": way + 1} for way in (-1, 1)]
         devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": fingers})
     page.wait_for_timeout(300)
-    after_pinch = seen(page)
-    assert after_pinch[2] == pytest.approx(before[2] / 2, rel=0.05)
-    assert after_pinch[0] + after_pinch[2] / 2 == pytest.approx(before[0] + before[2] / 2, abs=before[2] / 50)
+    assert seen(page)[2] == pytest.approx(before[2] / 2, rel=0.05)
     assert page.evaluate("visualViewport.scale") == 1
+
+
+@pytest.mark.parametrize("size", [(390, 844), (844, 390), (320, 640)], ids=["phone", "landscape", "narrow"])
+def test_question_names_and_answers_are_in_view_on_small_screens(browse, link, size):
+    page = browse(viewport={"width": size[0], "height": size[1]}, has_touch=True, is_mobile=True)
+    begin(page, link)
+    upright = size[0] < size[1]
+    for selector in (".question", "#name-left", "#name-right", *(["button[value=tie]"] if upright else [])):
+        box = page.locator(selector).first.bounding_box()
+        assert min(box["x"], box["y"]) >= 0, selector
+        assert box["x"] + box["width"] <= size[0], selector
+        assert box["y"] + box["height"] <= size[1], selector
 
 
 def test_a_second_tap_at_once_does_not_answer_the_next_pair(browse, link, stored):
@@ -387,76 +371,6 @@ def test_a_second_tap_at_once_does_not_answer_the_next_pair(browse, link, stored
     assert len(stored("revisions.csv")) == 1
     border = "getComputedStyle(document.querySelector('[data-side=left]')).borderColor"
     assert page.evaluate(border) == page.evaluate(border.replace("left", "right"))
-
-
-def test_undo_shows_what_was_chosen(browse, link):
-    page = browse(**DESKTOP)
-    begin(page, link)
-    chosen = names(page)[1]
-    after(page, lambda: page.click(".choose[value=right]"))
-    after(page, lambda: page.click("#undo"))
-    assert f"You chose {chosen}." in page.inner_text("#said")
-    assert page.get_attribute(".side.before", "data-side") == "right"
-    after(page, lambda: page.click("#keep"))
-    assert page.locator(".before").count() == 0
-
-
-def test_the_small_map_of_where_it_is_grows(browse, link):
-    page = browse(**PHONE)
-    begin(page, link)
-    locator = page.locator("[data-side=left] .locator")
-    small = locator.bounding_box()["width"]
-    locator.tap()
-    assert locator.bounding_box()["width"] > 1.5 * small
-    assert_accessible(page)
-    locator.tap()
-    assert locator.bounding_box()["width"] == small
-
-
-@pytest.mark.parametrize("size", [(844, 390), (667, 375), (320, 640)], ids=["landscape", "small landscape", "narrow"])
-def test_names_and_answers_are_whole_on_small_screens(browse, link, size):
-    page = browse(viewport={"width": size[0], "height": size[1]}, has_touch=True, is_mobile=True)
-    begin(page, link)
-    for selector in ("#name-left", "#name-right", "button[value=tie]"):
-        box = page.locator(selector).first.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= size[0]
-        if selector != "button[value=tie]" or size[0] < size[1]:
-            assert box["y"] + box["height"] <= size[1], selector
-    fits = (
-        "element => element.scrollWidth <= element.clientWidth + 1 && element.scrollHeight <= element.clientHeight + 1"
-    )
-    assert page.eval_on_selector("button[value=tie]", fits)
-
-
-def test_neighbours_are_named_in_view(browse, link):
-    page = browse(**PHONE)
-    begin(page, link)
-    for side in ("left", "right"):
-        frame = page.locator(f"[data-side={side}] .live").bounding_box()
-        labels = [each.bounding_box() for each in page.locator(f"[data-side={side}] .place").all()]
-        assert len(labels) >= 2
-        own = page.locator(f"[data-side={side}] .live .own").bounding_box()
-        small = page.locator(f"[data-side={side}] .locator").bounding_box()
-        assert max(own["width"] / frame["width"], own["height"] / frame["height"]) > 0.35
-        assert own["x"] > small["x"] + small["width"] or own["y"] > small["y"] + small["height"] - 3
-        for box in labels:
-            assert frame["x"] - 1 <= box["x"]
-            assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
-            assert frame["y"] - 1 <= box["y"] <= frame["y"] + frame["height"] - box["height"] + 1
-
-
-def test_one_request_a_judgement_and_few_bytes(browse, link, stored):
-    page = browse(**PHONE)
-    begin(page, link)
-    page.wait_for_load_state("networkidle")
-    asked = []
-    page.on("requestfinished", lambda request: asked.append(request.sizes()["responseBodySize"]))
-    after(page, lambda: page.click(".choose[value=left]"))
-    page.wait_for_timeout(300)
-    assert len(asked) == 1
-    assert asked[0] < 50_000
-    assert re.fullmatch(r"2 of about 6", page.inner_text("#counter"))
 
 
 def test_a_first_view_is_at_most_50_kilobytes(server, browse):

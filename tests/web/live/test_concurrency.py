@@ -68,8 +68,7 @@ def test_the_maximum_holds_for_one_judge_in_many_windows(server, areas):
     assert sorted(int(row["position"]) for row in rows) == list(range(1, 21))
 
 
-@pytest.mark.parametrize("round_", range(2))
-def test_kill_nine_under_load_loses_no_acknowledged_answer(server, areas, round_):
+def test_kill_nine_under_load_loses_no_acknowledged_answer(server, areas):
     slug = server.new_study(areas, recommended=5000, maximum=5000)
     judges = server.invite(slug, 6)
     for judge in judges:

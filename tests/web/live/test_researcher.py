@@ -1,19 +1,14 @@
 """A researcher in a real Chromium: from the first link to the judges' links. axe looks at every state of every page."""
 
-import base64
-import hashlib
-import hmac
 import re
 import signal
-import struct
-import time
 
 import pytest
 import shapely
 from looking import look
+from steps import EMAIL, PASSWORD, sign_up
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
-PASSWORD = "four plain words here"  # noqa: S105
 
 
 @pytest.fixture(scope="module")
@@ -33,50 +28,24 @@ def boundaries(tmp_path_factory, areas):
     return path
 
 
-def code_now(secret: str) -> str:
-    digest = hmac.new(base64.b32decode(secret), struct.pack(">Q", int(time.time()) // 30), hashlib.sha1).digest()
-    offset = digest[19] & 15
-    return f"{(struct.unpack('>I', digest[offset : offset + 4])[0] & 0x7FFFFFFF) % 10**6:06d}"
-
-
-def invitation(page) -> str:
-    """Ask for a link for a new researcher."""
-    page.goto("/account/researchers/")
-    page.click("main form button")
-    return page.inner_text("a.address")
-
-
-def enter(page, link: str, email: str) -> None:
-    page.goto(link)
-    page.fill("#id_email", email)
-    page.fill("#id_password", PASSWORD)
-    page.fill("#id_again", PASSWORD)
-    page.click("main form button")
-    page.wait_for_url("**/studies/")
-
-
 @pytest.fixture(scope="module")
-def first_link(server):
-    return re.search(r"http://\S+/first/\S+/", server.log)[0]
-
-
-@pytest.fixture(scope="module")
-def links(chromium, server, first_link):
-    """Links for new researchers, made by the first one."""
+def invitation(chromium, server):
+    """A link for another researcher, made by the first one."""
     context = chromium.new_context(base_url=server.address)
     page = context.new_page()
-    page.goto(first_link)
+    page.goto(re.search(r"http://\S+/first/\S+/", server.log)[0])
     look(page, "the first link")
-    page.click("main form button")
-    enter(page, first_link, "first@example.org")
+    sign_up(page, server)
     look(page, "no studies yet")
-    links = [invitation(page) for _ in range(4)]
+    page.goto("/account/researchers/")
+    page.click("main form button")
     look(page, "researchers")
-    page.goto(first_link)
-    assert "does not work" in page.inner_text("h1")
-    look(page, "a used link")
+    link = page.inner_text("a.address")
+    for name in ("/account/", "/account/password/change/", "/account/two-factor/", "/account/logout/", "/nowhere/"):
+        page.goto(name)
+        look(page, name)
     context.close()
-    return iter(links)
+    return link
 
 
 def make_draft(page, boundaries, title: str) -> str:
@@ -98,9 +67,9 @@ def make_draft(page, boundaries, title: str) -> str:
     return page.url.removesuffix("map")
 
 
-def test_from_upload_to_invitation(browse, links, boundaries):
+def test_from_upload_to_invitation(browse, server, invitation, boundaries):
     page = browse(viewport={"width": 1280, "height": 800})
-    enter(page, next(links), "anna@example.org")
+    sign_up(page, server, "ben@example.org", invitation)
     page.goto("/new/")
     look(page, "upload")
     page.set_input_files("#id_boundaries", {"name": "a.html", "mimeType": "text/html", "buffer": b"<p>"})
@@ -126,8 +95,7 @@ def edit(page, study: str) -> None:
     """From the map to a draft that is ready."""
     assert "Joined because they would otherwise be cut off" in page.inner_text("main")
     look(page, "map")
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.wait_for_timeout(500)  # the map fits itself to the new width
+    page.wait_for_timeout(500)  # the map fits itself to the width
     added = page.locator("svg.network [data-lines=added]")
     before = added.get_attribute("d").count("L")
     page.locator("path.area[data-area='0']").click(force=True)
@@ -234,9 +202,13 @@ def one_answer(browse, link: str) -> None:
     judge.wait_for_function("() => document.getElementById('counter').textContent.startsWith('2 of')")
 
 
-def test_the_same_without_a_script(browse, links, boundaries):
+@pytest.mark.usefixtures("invitation")
+def test_the_same_without_a_script(browse, boundaries):
     page = browse(java_script_enabled=False, viewport={"width": 390, "height": 844})
-    enter(page, next(links), "ben@example.org")
+    page.goto("/account/login/")
+    page.fill("#id_login", EMAIL)
+    page.fill("#id_password", PASSWORD)
+    page.click("main form button")
     study = make_draft(page, boundaries, "Without a script")
     assert page.locator("svg.network path.area").count() == 16
     page.select_option("#id_a", label="Ward 1.1")
@@ -261,60 +233,3 @@ def test_the_same_without_a_script(browse, links, boundaries):
     page.check("#id_anyway")
     page.click("main form button")
     assert page.locator(".tickets li").count() == 12
-
-
-def test_by_keyboard_alone(browse, links):
-    page = browse()
-    enter(page, next(links), "cleo@example.org")
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Skip to the page"
-    look(page, "the way to skip")
-    reached = set()
-    for _ in range(8):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate("document.activeElement.textContent.trim()"))
-    assert {"Studies", "Researchers", "Account", "Sign out", "Make your first study"} <= reached
-
-
-def test_the_second_step_and_the_account(browse, links):
-    page = browse()
-    enter(page, next(links), "dora@example.org")
-    page.goto("/account/")
-    look(page, "account")
-    page.goto("/account/password/change/")
-    look(page, "password change")
-    page.goto("/account/two-factor/")
-    look(page, "second step off")
-    page.click("text=Turn it on")
-    look(page, "confirm")
-    page.fill("#id_password", PASSWORD)
-    page.click("main form button")
-    page.wait_for_selector("#id_code")
-    look(page, "turn on")
-    page.fill("#id_code", code_now(page.inner_text("code.address")))
-    page.click("main form button")
-    page.wait_for_url("**/recovery-codes/")
-    look(page, "recovery codes")
-    code = page.locator(".codes code").first.inner_text()
-    page.goto("/account/two-factor/")
-    look(page, "second step on")
-    for name in ("totp/deactivate/", "recovery-codes/generate/"):
-        page.goto(f"/account/two-factor/{name}")
-        look(page, name)
-    page.click("text=Sign out")
-    page.wait_for_url("**/login/**")
-    look(page, "sign in")
-    page.fill("#id_login", "dora@example.org")
-    page.fill("#id_password", "wrong")
-    page.click("main form button")
-    look(page, "wrong password")
-    page.fill("#id_password", PASSWORD)
-    page.click("main form button")
-    page.wait_for_selector("#id_code")
-    look(page, "second step")
-    page.fill("#id_code", code)
-    page.click("main form button")
-    page.wait_for_url("**/studies/")
-    for name in ("/account/password/reset/", "/account/signup/", "/account/logout/", "/nowhere/"):
-        page.goto(name)
-        look(page, name)

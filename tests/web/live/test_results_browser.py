@@ -1,47 +1,100 @@
 """The pages of a fit in a real Chromium: map and table, layers, keyboard, comparison of fits; axe checks them all."""
 
-import re
 import signal
 
 import pytest
 from looking import look
+from steps import EMAIL, sign_up
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
-EMAIL, PASSWORD = "anna@example.org", "four plain words here"
 PATIENCE = 300_000
+DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory, server_class):
-    live = server_class(tmp_path_factory.mktemp("results") / "server", workers=1, fitters=1).start()
+def server(long_path, server_class):
+    live = server_class(long_path / "results", workers=1, fitters=1).start()
     yield live
     live.stop(signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
-def fitted(chromium, server, areas):
-    """A study with answers, a spatial fit and one of clusters; the address of its fits, and who is signed in."""
+def signed_in(chromium, server):
+    """What the browser of a researcher keeps."""
     context = chromium.new_context(base_url=server.address)
+    sign_up(context.new_page(), server)
+    state = context.storage_state()
+    context.close()
+    return {"storage_state": state}
+
+
+def answer(judge, count: int) -> None:
+    for _ in range(count):
+        pair = judge.pair()
+        judge.answer(pair["pair"], "left" if pair["left"] > pair["right"] else "right")
+
+
+def test_a_fit_is_watched_without_a_reload(browse, server, areas, signed_in):
+    page = browse(**DESKTOP, **signed_in)
+    slug = server.new_study(areas, owner=EMAIL)
+    [judge] = server.invite(slug, 1)
+    judge.agree()
+    page.goto(f"/studies/{slug}/fits/")
+    look(page, "results without answers")
+    answer(judge, 30)
+    page.reload()
+    look(page, "results without fits")
+
+    page.click("text=More options")
+    look(page, "a new fit")
+    for summary in page.locator("summary").all():
+        summary.click()
+    look(page, "a new fit with all options")
+    page.fill("#id_chi", "-1")
+    page.click("button:text('Fit now')")
+    assert "must be a positive number" in page.inner_text("main")
+    look(page, "a new fit with a mistake")
+    page.fill("#id_chi", "0.1")
+    page.fill("#id_draws", "150000")
+    page.fill("#id_note", "a long one")
+    page.click("button:text('Fit now')")
+    page.wait_for_url("**/progress")
+    page.evaluate("window.sameDocument = true")
+    page.wait_for_function("() => document.querySelector('progress').value > 0", timeout=PATIENCE)
+    assert page.evaluate("window.sameDocument") is True
+    assert "effective sample size" in page.inner_text("#news")
+    look(page, "a fit under way")
+    page.goto(f"/studies/{slug}/fits/")
+    look(page, "results with a fit under way")
+    page.click("#fit-1")
+    page.click("text=Cancel this fit")
+    page.wait_for_selector(".status.cancelled", timeout=PATIENCE)
+    page.goto(f"/studies/{slug}/fits/1/progress")
+    look(page, "a cancelled fit")
+
+    page.goto(f"/studies/{slug}/fits/")
+    page.click("button:text('Fit now')")
+    page.wait_for_url("**/fits/2/map", timeout=PATIENCE)
+    page.goto(f"/studies/{slug}/fits/2/log")
+    look(page, "how a fit was made")
+    page.goto(f"/studies/{slug}/fits/")
+    look(page, "results")
+
+
+@pytest.fixture(scope="module")
+def fitted(chromium, server, areas, signed_in):
+    """A study with answers, a spatial fit, one of clusters, and one of judges who differ; the address of its fits."""
+    context = chromium.new_context(base_url=server.address, **signed_in)
     page = context.new_page()
-    page.goto(re.search(r"http://\S+/first/\S+/", server.log)[0])
-    page.fill("#id_email", EMAIL)
-    page.fill("#id_password", PASSWORD)
-    page.fill("#id_again", PASSWORD)
-    page.click("main form button")
-    page.wait_for_url("**/studies/")
     slug = server.new_study(areas, owner=EMAIL)
     for judge in server.invite(slug, 2):
         judge.agree()
-        for _ in range(40):
-            pair = judge.pair()
-            judge.answer(pair["pair"], "left" if pair["left"] > pair["right"] else "right")
+        answer(judge, 40)
     fits = f"/studies/{slug}/fits/"
     for number, (model, judges) in enumerate((("spatial", "alike"), ("clusters", "alike"), ("spatial", "differ")), 1):
         page.goto(f"{fits}new")
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        page.check(f"input[name=model][value={model}]") if page.locator("input[name=model]").count() else (
-            page.select_option("#id_model", model)
-        )
+        page.check(f"input[name=model][value={model}]")
         page.check(f"input[name=judges][value={judges}]")
         page.fill("#id_draws", "200")
         page.click("button:text('Fit now')")
@@ -52,18 +105,17 @@ def fitted(chromium, server, areas):
             if page.locator("text=Open the briefing").count():
                 break
             page.wait_for_timeout(1000)
-    state = context.storage_state()
     context.close()
-    return fits, state
+    return fits
 
 
 @pytest.fixture
-def open_page(browse, fitted):
+def open_page(browse, fitted, signed_in):
     """Open a page of a fit, signed in."""
 
-    def opened(path: str, **kind):
-        page = browse(storage_state=fitted[1], **({"viewport": {"width": 1280, "height": 800}} | kind))
-        page.goto(fitted[0] + path)
+    def opened(path: str):
+        page = browse(**DESKTOP, **signed_in)
+        page.goto(fitted + path)
         return page
 
     return opened
@@ -88,7 +140,6 @@ def test_map_and_table_point_at_each_other(open_page):
     page = open_page("1/map")
     assert names(page)[0] in page.inner_text(".lead")
     look(page, "the map")
-    page.set_viewport_size({"width": 1280, "height": 800})
     headings, cells = (
         page.locator(each).evaluate_all(LEFT) for each in ("#table thead th", "#table [data-row='0'] > *")
     )
@@ -110,7 +161,6 @@ def test_map_and_table_point_at_each_other(open_page):
     }""")
     assert page.locator("#detail .posterior .bell").get_attribute("d")
     look(page, "the map with an area")
-    page.set_viewport_size({"width": 1280, "height": 800})
     page.click("#table tr[data-row='10'] a")
     wait_for_detail(page, "Ward 3.3")
     neighbour = page.locator("#detail .near-by a").first
@@ -119,7 +169,6 @@ def test_map_and_table_point_at_each_other(open_page):
     wait_for_detail(page, name)
     page.click("#detail summary")
     look(page, "an area with all that it met")
-    page.set_viewport_size({"width": 1280, "height": 800})
     page.click("#detail details a >> nth=0")
     assert page.evaluate("window.sameDocument") is True
     chosen = page.inner_text("#table tr.chosen a")
@@ -136,13 +185,11 @@ def test_layers_order_and_filter_need_no_reload(open_page):
         seen.add(tuple(colours(page)))
         assert page.locator(".legend-of:not([hidden])").count() == 1
         look(page, layer)
-        page.set_viewport_size({"width": 1280, "height": 800})
-    page.select_option("#k", "3")
+        page.select_option("#k", "3")
     assert page.is_checked("input[value=top]")
     assert "3 highest" in page.inner_text(".legend-of:not([hidden])")
     assert page.inner_text("thead .chance") == "P(top 3)"
     look(page, "chances")
-    page.set_viewport_size({"width": 1280, "height": 800})
     seen.add(tuple(colours(page)))
     assert len(seen) >= 4
 
@@ -190,28 +237,6 @@ def test_the_map_by_keyboard(open_page):
     assert page.evaluate("document.activeElement.closest('#areas')") is None, "one stop for the whole map"
 
 
-def test_the_same_without_a_script(open_page):
-    page = open_page("1/map", java_script_enabled=False)
-    before = colours(page)
-    page.check("input[value=sd]", force=True)
-    page.click("#view button")
-    assert colours(page) != before
-    assert page.locator(".legend-of:not([hidden])").count() == 1
-    page.fill("#q", "ward 3")
-    page.click(".find button")
-    assert len(names(page)) == 4
-    page.click("thead .name a")
-    assert names(page) == ["Ward 3.1", "Ward 3.2", "Ward 3.3", "Ward 3.4"]
-    page.click("#table tbody tr:not([hidden]) a >> nth=1")
-    assert page.inner_text("#detail h2") == "Ward 3.2"
-    assert len(names(page)) == 4, "the filter stays"
-    page.click("#areas a[data-area='0']")
-    assert page.inner_text("#detail h2") == "Ward 1.1"
-    page.click("#detail .near-by a >> nth=0")
-    assert page.inner_text("#detail h2") == "Ward 1.2"
-    assert page.is_checked("input[value=sd]")
-
-
 @pytest.mark.parametrize("tab", ["convergence", "checks", "files"])
 @pytest.mark.parametrize("number", [1, 2])
 def test_words_and_pictures(open_page, number, tab):
@@ -235,19 +260,16 @@ def test_the_briefing_opens_in_its_sandbox(open_page):
 def test_fits_beside_each_other_and_other_priors(open_page):
     page = open_page("1/compare")
     look(page, "nothing to compare with yet")
-    page.set_viewport_size({"width": 1280, "height": 800})
     page.check("input[name=with][value='2']")
     page.click("button:text('Compare')")
     assert page.locator(".small-maps svg").count() == 2
     assert page.locator(".scatter circle").count() == 16
     assert page.locator(".against .numbers-table tbody tr").count() == 10
     look(page, "two models")
-    page.set_viewport_size({"width": 1280, "height": 800})
     page.click("text=Try other priors")
     page.wait_for_url("**/compare?with=4&with=5&with=6")
     page.evaluate("window.sameDocument = true")
     look(page, "fits under way")
-    page.set_viewport_size({"width": 1280, "height": 800})
     page.wait_for_function("() => document.querySelectorAll('.small-maps svg').length === 4", timeout=PATIENCE)
     page.wait_for_function("() => !document.querySelector('#compared .waiting')", timeout=PATIENCE)
     assert page.evaluate("window.sameDocument") is True
@@ -268,7 +290,6 @@ def test_whose_view_the_map_is(open_page):
     risk = page.inner_text("#table tr[data-row='0'] td:nth-child(3)").split()[0]
     assert page.inner_text("#detail .verdict strong >> nth=0") == risk, "the area is described on the map that is shown"
     look(page, "the panel's map")
-    page.set_viewport_size({"width": 1280, "height": 800})
     page.click(".views a:text-is('Each judge’s')")
     assert page.locator(".small-map").count() == 4
     look(page, "judges' maps")
