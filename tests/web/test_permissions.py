@@ -277,6 +277,16 @@ def test_a_reader_sees_values_and_is_offered_nothing_that_is_refused(owned, clie
     assert page in ("colleagues", "log") or Controls(clients["owner"].get(path).content.decode()).usable
 
 
+def test_a_reader_is_not_led_to_a_page_whose_form_is_refused(owned, clients, people, judge):
+    judge.answer("left")
+    sharing.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
+    new = f'href="{reverse("fits:new", args=[owned.slug])}"'
+    listed, judges = reverse("fits:list", args=[owned.slug]), reverse("inviting:judges", args=[owned.slug])
+    assert new in clients["owner"].get(listed).content.decode()
+    assert new not in clients["stranger"].get(listed).content.decode()
+    assert "Personal links" not in clients["stranger"].get(judges).content.decode()
+
+
 def test_shapes_are_kept_under_an_address_of_their_own_map(owned, clients):
     """A draft made again has the same name and another map."""
     for name, more in (("studies:picture", []), ("studies:shapes", [0, 0, 0])):
