@@ -240,7 +240,7 @@ class FitRecord:
         >>> FitRecord.from_dict({})
         Traceback (most recent call last):
             ...
-        judgemap.errors.StudyError: fit.json is not the record of a fit (it does not give 'notes')
+        judgemap.errors.StudyError: fit.json is not the record of a fit (it does not give 'note_kinds')
         """
         try:
             notes = [{"kind": kind, "text": text} for kind, text in zip(told["note_kinds"], told["notes"], strict=True)]

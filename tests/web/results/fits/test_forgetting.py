@@ -50,6 +50,7 @@ def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, l
     run.findings |= {"judges": [{"judge": gone, "ties": 3}, {"judge": stays}],
                      "surprises": [{"judge": gone, "chosen": "W01"}]}  # fmt: skip
     run.info["notes"].append(f"Judges with a single answer: '{gone}'.")
+    run.info["note_kinds"].append("single answers")
     run.save()
     FitFiles.objects.update(briefing=f"<p>{gone} and others</p>")
     FitPicture.objects.create(fit=run, name="judges", svg=f"<svg>{gone}</svg>", alt="Judges.")
