@@ -303,6 +303,7 @@ def test_the_map_answers_nothing_and_moves_but_is_never_lost(browse, link, store
 
     map_of.click(position={"x": 150, "y": 60})
     assert seen(page) == was
+    assert not page.locator("[data-side=left] .tapped").is_visible()
     page.click("[data-side=left] [aria-label='Zoom in']")
     closer = seen(page)
     assert closer[2] == pytest.approx(was[2] / 2**0.5)
@@ -317,10 +318,26 @@ def test_the_map_answers_nothing_and_moves_but_is_never_lost(browse, link, store
         assert button.get_attribute("aria-disabled") == "true"
     for _ in range(5):
         drag(400, 0)
-    left, _, width, _ = seen(page)
-    assert left + width > 0, "a part of the scene is still there"
+    left, top, width, height = seen(page)
+    assert min(left, top) >= -1, "beyond the scene, land would seem to end"
+    assert max(left + width, top + height) <= 1001
     assert token(page) == before
     assert not [row for row in stored() if row["answered_at"]]
+
+
+@pytest.mark.parametrize("kind", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_tap_on_the_area_asks_before_it_answers(browse, link, stored, kind):
+    page = browse(**kind)
+    begin(page, link)
+    before = token(page)
+    own = page.locator("[data-side=right] .live .own").bounding_box()
+    page.mouse.click(own["x"] + own["width"] / 2, own["y"] + own["height"] / 2)
+    asks = page.locator("[data-side=right] .tapped")
+    assert asks.is_visible()
+    assert token(page) == before
+    after(page, asks.click)
+    assert outcomes(stored())[0] == "right"
+    assert not asks.is_visible()
 
 
 def test_two_fingers_zoom_the_map_and_not_the_page(browse, link):
@@ -347,6 +364,8 @@ def test_question_names_and_answers_are_in_view_on_small_screens(browse, link, s
         assert min(box["x"], box["y"]) >= 0, selector
         assert box["x"] + box["width"] <= size[0], selector
         assert box["y"] + box["height"] <= size[1], selector
+    page.evaluate("document.getElementById('name-left').textContent = 'x'.repeat(58)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 
 def test_a_second_tap_at_once_does_not_answer_the_next_pair(browse, link, stored):

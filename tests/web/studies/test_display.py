@@ -40,7 +40,7 @@ def test_every_area_is_in_the_middle_of_its_scene(chicago):
         own = points(scene["own"])
         middle = (own.min(axis=0) + own.max(axis=0)) / 2
         assert np.allclose(middle, 500, atol=5)
-        assert 300 < np.ptp(own, axis=0).max() < 400
+        assert 250 < np.ptp(own, axis=0).max() < 300
 
 
 def test_scenes_lie_where_the_areas_are(chicago):

@@ -27,7 +27,7 @@ from judgemap.geo.drawing.squares import (
 )
 from judgemap.geo.maps import Areas
 
-AROUND = 0.9
+AROUND = 1.3
 """How much of the surroundings is in a scene, on each side, as a multiple of the area's width."""
 LARGEST = 22_000
 """The most bytes in a scene; a larger one is drawn more coarsely. A pair has two scenes."""

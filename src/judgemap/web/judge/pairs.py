@@ -61,7 +61,7 @@ ROOM = 0.2
 """The share of a design that must be left when these areas are left out."""
 ALL_PAIRS = 32
 """Up to this many areas, a judge is asked each pair once, and then there is none left."""
-LOOKED_BACK = 20
+LOOKED_BACK = 50
 """On a larger map, how many of the judge's last pairs say which side an area had."""
 MOST_SHOWN = (50, 3)
 """A judge is shown at most this many pairs, plus this many times the maximum, however many have an unknown area."""
@@ -181,12 +181,12 @@ def _draw_apart(rng: np.random.Generator, within: "_Within", shown: Sequence[Sho
 
 
 def _on_sides(drawn: adaptive.NextPair, shown: Sequence[Shown]) -> tuple[int, int]:
-    """Give each area the side that it did not have the last time, if the other does not want the same one more."""
-    last: dict[int, int] = {}
-    for each in shown:
-        last.setdefault(each.left, 1)
-        last.setdefault(each.right, -1)
-    swapped = last.get(drawn.left, 0) > last.get(drawn.right, 0)
+    """Give each area the side that it did not have the last time; if both want one, who lacked it more."""
+    lean: dict[int, float] = {}
+    for each in reversed(shown):
+        lean[each.left] = lean.get(each.left, 0.0) / 2 + 1
+        lean[each.right] = lean.get(each.right, 0.0) / 2 - 1
+    swapped = lean.get(drawn.left, 0.0) > lean.get(drawn.right, 0.0)
     return (drawn.right, drawn.left) if swapped else (drawn.left, drawn.right)
 
 

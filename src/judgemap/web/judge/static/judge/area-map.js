@@ -1,14 +1,12 @@
 // One area among its neighbours, drawn from the scene that the server stored (see studies/scenes.py).
-// A drag or a pinch moves the map; only the bar with the area's name answers.
+// A drag or a pinch moves the map. A tap on the area asks whether to choose it.
 import { MapView } from "./map-view.js";
 
 const UNITS = 1000; // a scene's square, in its own units
 const AROUND = 0.25; // how much is in view on each side of the area, as a share of its size
 const SMALLEST = 0.4; // the area shrinks no further than this, relative to filling the map, to bring neighbours into view
-const LARGEST = 0.65; // at first, the area fills at most this share of the map
 const EDGE = 8; // pixels between the area and the edge of the map
 const ENOUGH = 5; // how many of the nearest neighbours' names the view is widened for
-const BEYOND = 0.2; // how far the map can be dragged beyond the scene, as a share of its size
 const CLOSEST = 1700; // pixels across the area, when zoomed in as far as possible
 const LINE = 16; // the height of a name, in pixels
 const ALONG = [-1, -0.5, 0.5, 1]; // points along a name, in halves of it, that should lie in its area
@@ -20,7 +18,8 @@ export class AreaMap {
     const place = section.querySelector(".live");
     if (!place) return;
     section.classList.add("alive");
-    this.view = new MapView(place, () => this.paint());
+    this.view = new MapView(place, () => this.paint(), (at) => this.tap(at));
+    this.tapped = section.querySelector(".tapped");
     this.svg = this.view.pane.appendChild(element("svg"));
     this.svg.setAttribute("preserveAspectRatio", "none");
     this.names = this.view.pane.appendChild(document.createElement("div"));
@@ -68,14 +67,13 @@ export class AreaMap {
       const wider = boxOf([seen.slice(0, 2), seen.slice(2), at]);
       if (view.scaleOf(wider) >= least) seen = wider;
     }
-    // A map much wider than it is high would show the edges of the scene, so the area fills more of it then.
-    const filled = Math.max(view.width, view.height) / scene.box[2];
-    const scale = Math.max(0.92 * view.scaleOf(seen), Math.min(filled, LARGEST * view.scaleOf(own)));
+    // Where the scene ends, land looks as if it ended too: the map stays within it, even if the area gets larger.
+    const filled = Math.min(Math.max(view.width, view.height) / scene.box[2], view.scaleOf(own));
+    const scale = Math.max(0.92 * view.scaleOf(seen), filled);
     const whole = boxOf([this.metres([0, 0]), this.metres([UNITS, UNITS])]);
     const closest = CLOSEST / Math.max(own[2] - own[0], own[3] - own[1]);
-    const farthest = Math.min(scale, view.scaleOf(whole));
     const middle = this.clear(own, middleOf(seen), scale);
-    view.show({ x: middle[0], y: middle[1], scale }, padded(whole, BEYOND), farthest, Math.max(scale, closest));
+    view.show({ x: middle[0], y: middle[1], scale }, whole, filled, Math.max(scale, closest));
   }
 
   // Move the middle of a view so that the whole area is in view, and neither under the credit nor under the small map.
@@ -97,9 +95,16 @@ export class AreaMap {
     return right ? [at[0] - under, at[1]] : at;
   }
 
+  tap({ x, y }) {
+    const own = this.scene.own.map((ring) => points(ring).map((at) => this.view.pixel(this.metres(at))));
+    this.tapped.hidden = !inside(own, x, y);
+    if (!this.tapped.hidden) this.tapped.focus({ preventScroll: true });
+  }
+
   // Draw everything where the map came to rest.
   paint() {
     const { view } = this;
+    this.tapped.hidden = true;
     const [west, north, size] = this.scene.box;
     const [left, top] = view.under(0, 0);
     const unit = size / UNITS;

@@ -3,12 +3,14 @@
 const WORLD = 40075016.685578488; // metres
 const STEP = Math.SQRT2; // by which the buttons zoom
 const PINCHED = 12; // pixels: with fingers closer than this, their spread cannot be measured
+const STILL = 8; // pixels that a finger may move in a tap
 
 export class MapView {
-  constructor(place, rest) {
+  constructor(place, rest, tap) {
     this.place = place;
     this.pane = place.appendChild(Object.assign(document.createElement("div"), { className: "pane" }));
     this.rest = rest;
+    this.tap = tap;
     this.fingers = new Map();
     place.addEventListener("pointerdown", (event) => this.touch(event));
     place.addEventListener("pointermove", (event) => this.fingers.has(event.pointerId) && this.drag(event));
@@ -76,9 +78,12 @@ export class MapView {
     if (event.button || !this.box) return;
     this.place.setPointerCapture(event.pointerId);
     this.fingers.set(event.pointerId, event);
+    this.began = this.fingers.size === 1 ? event : null;
   }
 
   drag(event) {
+    if (this.began && Math.hypot(event.clientX - this.began.clientX, event.clientY - this.began.clientY) < STILL) return;
+    this.began = null;
     const from = this.grip();
     this.fingers.set(event.pointerId, event);
     const to = this.grip();
@@ -90,7 +95,10 @@ export class MapView {
   }
 
   lift(event) {
-    if (this.fingers.delete(event.pointerId) && !this.fingers.size) this.stop();
+    if (!this.fingers.delete(event.pointerId) || this.fingers.size) return;
+    const { left, top } = this.place.getBoundingClientRect();
+    if (!this.began) this.stop();
+    else if (event.type === "pointerup") this.tap({ x: event.clientX - left, y: event.clientY - top });
   }
 
   // The middle of the fingers, and how far they are from it.

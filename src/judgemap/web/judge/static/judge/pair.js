@@ -1,4 +1,4 @@
-// The pair's page: one tap or key answers, and the response brings the next pair. Without this script the same form
+// The pair's page: a button or a key answers, and the response brings the next pair. Without this script the same form
 // works by itself. The server decides what is shown and what counts; this page only asks and draws.
 import { AreaMap } from "./area-map.js";
 
