@@ -338,8 +338,9 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.ALLOWED_HOSTS.append("testserver")
     settings.ANSWERS_PER_SECOND = 1e6
-    from judgemap.web.dashboard.counting import Upkeep
     from judgemap.web.dashboard.numbers import keep_numbers
+
+    from judgemap.web.dashboard.counting import Upkeep
 
     draft: dict[str, Any] = {"areas": options.areas}
     if options.pages:

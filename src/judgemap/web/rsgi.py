@@ -2,9 +2,8 @@
 
 import os
 
-from judgemap.web.server.gateway import Gateway
-from judgemap.web.server.metrics import observer
-from judgemap.web.server.pooling import use_pool
+from judgemap.web.server.database import use_pool
+from judgemap.web.server.gateway import Gateway, observer
 from judgemap.web.server.supervise import SERVER
 from judgemap.web.wsgi import application as django
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgemap.errors import StudyError
-from judgemap.web.server import metrics, temporary
+from judgemap.web.server import temporary
 from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port, restarting
 
 MOST_CONNECTIONS = 4096
@@ -139,7 +139,9 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     if not options.fitters:
         os.environ[NO_FITTERS] = "yes"
     if options.metrics_port is not None:
-        metrics.start(options.data, options.host, options.metrics_port)
+        from judgemap.web.server.gateway import start_metrics
+
+        start_metrics(options.data, options.host, options.metrics_port)
     connections.close_all()  # the server's processes are its forks, and must not share a connection
     fitters = Fitters(options.fitters)
     fitters.start()
@@ -170,7 +172,7 @@ def check_machine(*, new_key: bool = False) -> None:
 
 def say_what_is_missing(workers: int, fitters: int, say: Callable[[str], None]) -> None:
     """Warn whoever starts the server about what this machine or its database lacks."""
-    from judgemap.web.server.pooling import too_many_connections
+    from judgemap.web.server.database import too_many_connections
     from judgemap.web.server.readers import missing_sentence
     from judgemap.web.server.sandbox import missing_walls
 

@@ -18,8 +18,8 @@ from django.test import Client
 from judgemap.web.judge import answering as judging
 from judgemap.web.judge.models import Answer
 from judgemap.web.server import health
+from judgemap.web.server.database import is_outage
 from judgemap.web.server.logs import JsonLines, Lines, OneLineForOutages, scrub
-from judgemap.web.server.outages import is_outage
 
 TOKEN = "q83vASNFZ4mrze8BI0VniQ"  # noqa: S105 - of nobody
 

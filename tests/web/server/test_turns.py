@@ -9,7 +9,7 @@ from django.db import connection, connections
 
 from judgemap.errors import StudyError
 from judgemap.web.people.inviting import studies_overview
-from judgemap.web.server import turns
+from judgemap.web.server import database
 from judgemap.web.server.backup import snapshot
 from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Area, Edge, Study
@@ -52,8 +52,8 @@ def test_a_study_is_written_in_turns_and_seen_when_it_is_whole(areas, definition
         with pytest.raises(StudyError, match="no study"):
             editing.find_study("wards")
 
-    monkeypatch.setattr(turns, "BYTES", 5 * max(len(scene) for scene in making.draw_areas(areas).scenes))
-    monkeypatch.setattr(turns, "_rest", look)
+    monkeypatch.setattr(database, "BYTES_OF_A_TURN", 5 * max(len(scene) for scene in making.draw_areas(areas).scenes))
+    monkeypatch.setattr(database, "_rest", look)
     study = making.create_study(definition, areas)
     assert len(seen) >= 4
     assert all(turn[0] is False and turn[3] == [] for turn in seen)
@@ -65,9 +65,9 @@ def test_keys_are_looked_up_once_however_many_turns_it_takes(study, django_asser
     """Asking again in every turn made the time grow with the square of the answers."""
     edges = Edge.objects.filter(study=study)
     turns_needed = -(-edges.count() // 4)
-    monkeypatch.setattr(turns, "MOST_TIMES", 1)
+    monkeypatch.setattr(database, "MOST_TIMES", 1)
     with django_assert_num_queries(turns_needed + 2):
-        turns.delete_in_turns(edges, at_once=4, alone=True)
+        database.delete_in_turns(edges, at_once=4, alone=True)
     assert not edges.exists()
 
 
@@ -76,7 +76,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(areas, definition, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(turns, "_rest", killed)
+        patch.setattr(database, "_rest", killed)
         with pytest.raises(KeyboardInterrupt):
             making.create_study(definition, areas)
     assert (Study.objects.count(), Area.objects.count()) == (1, len(areas))

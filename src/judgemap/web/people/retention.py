@@ -20,8 +20,7 @@ from django.utils import timezone
 from judgemap.web.judge.joining import take_out
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair, PopulationMap, UnknownArea, answers_go
 from judgemap.web.server.backup import Seal
-from judgemap.web.server.database import erase_after_commit
-from judgemap.web.server.turns import delete_in_turns
+from judgemap.web.server.database import delete_in_turns, erase_after_commit
 from judgemap.web.studies.backups import DELETED, ERASED, delete_stale, stale_backups
 from judgemap.web.studies.keeping import REMOVED, certificate_of, days_left
 from judgemap.web.studies.log import log_head, record

@@ -17,8 +17,8 @@ from django.utils import timezone
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, PopulationMap
 from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.server.database import delete_in_turns
 from judgemap.web.server.jobs import log_line
-from judgemap.web.server.turns import delete_in_turns
 from judgemap.web.studies.models import Study
 
 SOMEBODY = "a judge who withdrew"

@@ -1,22 +1,25 @@
-"""The state of the database: its tables are of this version, and what was deleted is gone from its files too.
+"""The database: whether its tables are of this version, whether it answers, its connections, and long writes.
 
-One server at a time makes or changes the tables; others that start at the same moment wait for it.
+One server at a time makes or changes the tables; others that start at the same moment wait for it. SQLite allows one
+writer at a time, and judges must not wait for a large study: long writes are made in short turns. What was deleted is
+gone from SQLite's files too.
 """
 
 import fcntl
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import DatabaseError, connection, connections, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
 from django.db.migrations.loader import MigrationLoader
+from django.db.models import Model, QuerySet
 
 from judgemap.errors import StudyError
-from judgemap.web.server.outages import BROKEN
 
 logger = logging.getLogger(__name__)
 LOCK = 0x6A6D6170
@@ -140,3 +143,120 @@ def _erase_later() -> None:
         logger.exception("the database's log was not emptied after a removal")
     finally:
         connection.close()
+
+
+MISTAKES = ("SQLITE_ERROR", "SQLITE_MISUSE", "SQLITE_RANGE")
+"""What SQLite calls errors in a statement, such as a table that does not exist."""
+BROKEN = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+
+
+def is_outage(error: BaseException) -> bool:
+    """Say whether an error means that the database is away, full, locked or damaged.
+
+    >>> is_outage(OperationalError("the connection was lost")), is_outage(ValueError("no number"))
+    (True, False)
+    """
+    if not isinstance(error, DatabaseError | InterfaceError):
+        return False
+    name = str(getattr(error.__cause__, "sqlite_errorname", ""))
+    if isinstance(error, OperationalError | InterfaceError):
+        return name not in MISTAKES
+    return name.startswith(BROKEN)
+
+
+SECONDS_FOR_A_CONNECTION = 5.0
+"""How many seconds a request waits for a connection before it gets status 503."""
+SECONDS_IDLE = 300.0
+FOR_A_WORKER = 4
+"""How many connections a worker needs: for a job of each lane, its pulse, and its rounds."""
+
+
+def use_pool() -> None:
+    """Let the threads of this process share connections; called before they start."""
+    if connection.vendor != "postgresql":
+        return
+    database = connections.settings["default"]
+    database["CONN_MAX_AGE"] = 0  # a request gives its connection back to the pool
+    database["OPTIONS"]["pool"] = {
+        "min_size": 1,
+        "max_size": settings.DATABASE_CONNECTIONS,
+        "timeout": SECONDS_FOR_A_CONNECTION,
+        "max_idle": SECONDS_IDLE,
+        "name": "judgemap",
+    }
+
+
+def too_many_connections(workers: int, fitters: int) -> str:
+    """Say what to do if PostgreSQL allows fewer connections than this server may open; empty if it allows enough."""
+    if connection.vendor != "postgresql":
+        return ""
+    needed = workers * settings.DATABASE_CONNECTIONS + fitters * FOR_A_WORKER
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+        )
+        allowed = cursor.fetchone()[0]
+    if needed <= allowed:
+        return ""
+    return (
+        f"This server may open {needed} connections and PostgreSQL allows {allowed}: lower --workers or "
+        "JUDGEMAP_DATABASE_CONNECTIONS, or raise max_connections."
+    )
+
+
+Row = TypeVar("Row", bound=Model)
+BYTES_OF_A_TURN = 250_000
+"""About how much is written in one turn: a few milliseconds' work."""
+ROWS_OF_A_TURN = 500
+SECONDS_OF_A_TURN = 0.03
+"""After a turn that took less, the next one deletes twice as much, up to `MOST_TIMES` as much as the first."""
+MOST_TIMES = 8
+REST = 2.0
+"""Rests, as multiples of the turn before: SQLite has no queue, and whoever waits for it only tries now and then."""
+
+
+def insert_in_turns(rows: Iterable[Row], size: Callable[[Row], int]) -> None:
+    """Insert rows in short transactions; ``size`` returns roughly how many bytes a row has.
+
+    Rows are visible before the last turn, and stay if the process ends in between.
+    """
+    for batch in _batches(rows, size):
+        began = time.monotonic()
+        type(batch[0])._base_manager.bulk_create(batch)  # noqa: SLF001 - Django's
+        _rest(time.monotonic() - began)
+
+
+def delete_in_turns(rows: QuerySet[Row], at_once: int = ROWS_OF_A_TURN, *, alone: bool = False) -> None:
+    """Delete rows in short transactions; give a smaller ``at_once`` if rows are large.
+
+    ``alone`` says that no rows refer to them any more, so that Django need not load them to look for such rows. Keys
+    are looked up once: in every turn, the database would pass over all the parents whose rows are gone.
+    """
+    while keys := sorted(rows.values_list("pk", flat=True)):
+        first, size = 0, at_once
+        while first < len(keys):
+            began = time.monotonic()
+            turn = rows.model._base_manager.filter(pk__in=keys[first : first + size])  # noqa: SLF001 - Django's
+            turn._raw_delete(turn.db) if alone else turn.delete()  # noqa: SLF001 - Django's
+            taken = time.monotonic() - began
+            _rest(taken)
+            first += size
+            size = min(2 * size, MOST_TIMES * at_once) if taken < SECONDS_OF_A_TURN else at_once
+
+
+def _batches(rows: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[Row]]:
+    batch: list[Row] = []
+    total = 0
+    for row in rows:
+        batch.append(row)
+        total += size(row)
+        if total >= BYTES_OF_A_TURN or len(batch) == ROWS_OF_A_TURN:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
+
+
+def _rest(seconds: float) -> None:
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        time.sleep(REST * seconds)

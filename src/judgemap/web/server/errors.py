@@ -9,7 +9,7 @@ from django.utils import translation
 from django.utils.html import escape
 from django.utils.translation import gettext as _
 
-from judgemap.web.server.outages import is_outage
+from judgemap.web.server.database import is_outage
 
 
 def kind_page(request: HttpRequest, status: int, title: str, text: str, home: str = "") -> HttpResponse:

@@ -11,7 +11,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from judgemap.web.server.outages import is_outage
+from judgemap.web.server.database import is_outage
 from judgemap.web.server.tokens import make_token
 
 LEAST_FREE = 20_000_000

@@ -31,8 +31,8 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 
 from judgemap.errors import StudyError
+from judgemap.web.server.database import is_outage
 from judgemap.web.server.forms import sentence
-from judgemap.web.server.outages import is_outage
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")

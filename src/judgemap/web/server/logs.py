@@ -6,7 +6,7 @@ import re
 import time
 from datetime import UTC, datetime
 
-from judgemap.web.server.outages import is_outage
+from judgemap.web.server.database import is_outage
 
 SECONDS_BETWEEN_OUTAGES = 30.0
 HIDDEN = "…"

@@ -14,8 +14,8 @@ from types import FrameType
 
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
+from judgemap.web.server.database import is_outage
 from judgemap.web.server.jobs import HERE, LANES, SILENCE, STOPPING, claim_next, kinds, let_go, worker_round
-from judgemap.web.server.outages import is_outage
 from judgemap.web.server.temporary import sweep
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.server.database import erase_after_commit
-from judgemap.web.server.turns import delete_in_turns
+from judgemap.web.server.database import delete_in_turns, erase_after_commit
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Act, Area, BaseMapTile, Edge, ExtractPart, Study, Tile
 

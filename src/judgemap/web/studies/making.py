@@ -15,8 +15,8 @@ from judgemap.geo.drawing.squares import MadeTile
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.server.database import delete_in_turns, insert_in_turns
 from judgemap.web.server.tokens import make_token
-from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.areas import MANY, regions_in
 from judgemap.web.studies.checking import check_definition, check_size
 from judgemap.web.studies.designs import prepare_design

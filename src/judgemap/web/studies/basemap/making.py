@@ -18,8 +18,8 @@ from judgemap.errors import StudyError
 from judgemap.geo.basemap.kinds import BY_NAME, ENDINGS
 from judgemap.geo.basemap.tiles import needed_tiles, unpack
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.server.database import delete_in_turns, insert_in_turns
 from judgemap.web.server.readers import Hear, TooMuchError, run_reader, warn_of_missing
-from judgemap.web.server.turns import delete_in_turns, insert_in_turns
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, BaseMap, BaseMapTile, Extract, ExtractPart, Study
 from judgemap.web.studies.upload.files import reader_environment, safe_name
