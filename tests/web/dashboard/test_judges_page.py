@@ -97,12 +97,12 @@ def test_one_judge_has_times_and_unknown_areas(played, clients):
 
 
 def test_repeats_are_counted_pair_by_pair(owned, edit):
-    edit(recommended=200, maximum=200)
+    edit(recommended=100, maximum=100, repeats=0.3)
     token = joining.invite(owned, 1)[0].token
     judging.give_consent(token, "en", 0)
     choices: dict[frozenset, list[str]] = {}
     rng = np.random.default_rng(1)
-    for _ in range(200):
+    for _ in range(100):
         pair = judging.current_pair(token)
         side = str(rng.choice(["left", "right"]))
         judging.answer(token, judging.GivenAnswer(pair.token, side, seen_ms=1000))
