@@ -151,12 +151,12 @@ def test_a_map_in_two_parts(study):
         ({"beta": 0.0}, "beta of the cluster prior must be a positive number, received 0.0"),
         ({"beta": -1.0}, "beta of the cluster prior must be a positive number, received -1.0"),
         ({"a0": 0.0}, "a0 of the cluster prior must be a positive number"),
-        ({"b0": float("nan")}, "b0 of the cluster prior must be a positive number"),
+        ({"b0": float("nan")}, "b0 must be a finite number, received nan"),
         ({"kappa0": -2.0}, "kappa0 of the cluster prior must be a positive number"),
-        ({"mu0": float("inf")}, "mu0 of the cluster prior must be a finite number"),
+        ({"mu0": float("inf")}, "mu0 must be a finite number, received inf"),
         ({"affinity": "windw"}, r"no affinity 'windw' \(did you mean 'window'\?\)"),
-        ({"affinity": "window", "length": 0.0}, "must reach at least the neighbours"),
-        ({"affinity": "decay", "length": -1.0}, "decay length must be a positive number"),
+        ({"affinity": "window", "length": 0.5}, "must reach at least the neighbours"),
+        ({"affinity": "decay", "length": -1.0}, "the length scale must be a positive number, received -1.0"),
     ],
 )
 def test_bad_settings(study, settings, sentence):
