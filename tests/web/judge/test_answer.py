@@ -106,7 +106,9 @@ def test_ties_and_skips_where_they_are_off_are_refused(judge, edit, field, outco
     response = judge.answer(outcome)
     assert (response.status_code, response.json()["why"]) == (400, why)
     assert not Answer.objects.exists()
-    assert f'value="{outcome}"' not in judge.get().text
+    page = judge.get().text
+    assert f'value="{outcome}"' not in page
+    assert "Give a reason for a tie or a skip" not in page, "only what can be given has a reason"
 
 
 def test_a_pair_keeps_the_rules_that_it_was_shown_under(judge, edit):

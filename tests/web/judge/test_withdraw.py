@@ -39,6 +39,8 @@ def test_the_code_removes_what_this_judge_gave_and_nothing_else(judge, visit, cl
         field = "pair__judge" if model is Answer else "judge"
         assert not model.objects.filter(**{field: judge.name}).exists()
         assert model.objects.filter(**{field: other.name}).exists()
+    row = Judge.objects.get(name=judge.name)
+    assert (row.group, row.language, row.places, row.busy_until, row.went_on) == (None, "", [], None, False)
     assert "You have withdrawn" in judge.get().text
     assert judge.agree().status_code == 410
     assert other.pair()["place"] == "pair"
