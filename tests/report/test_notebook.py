@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.errors import StudyError
 
 mpl.use("Agg")
 
@@ -97,22 +96,12 @@ def test_ranks_and_convergence_show_the_fits_numbers(fit):
     assert np.allclose(np.sort(drawn), np.sort(fit.sampling.ess_bulk))
 
 
-def test_a_small_map_has_small_letters(fit):
-    large, small = (fit.plot.map(ax=Figure(figsize=(size, size)).subplots()) for size in (8, 4))
-    assert small.texts[0].get_fontsize() == pytest.approx(large.texts[0].get_fontsize() / 2, rel=0.01)
-
-
 def test_without_axes_a_figure_is_made_that_a_notebook_shows(fit):
     from matplotlib import pyplot as plt
 
     ax = fit.plot.map(title="Risk in Chicago")
     assert ax.get_figure() is plt.gcf()
     plt.close("all")
-
-
-def test_only_clusters_have_clusters(fit):
-    with pytest.raises(StudyError, match="make one with fit_clusters"):
-        fit.plot.clusters()
 
 
 def test_arviz_works_on_the_fit_as_it_stands(fit):

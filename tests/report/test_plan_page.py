@@ -4,7 +4,7 @@ import re
 import pytest
 
 import judgemap as jm
-from judgemap.report.figures.schedules import exposure_map, how_alike, how_often, likely_pairs
+from judgemap.report.figures.schedules import exposure_map, how_alike, likely_pairs
 from judgemap.report.pages.planning import at_planned, by_length, curves, plan_page, save_plan, sentences, utilities
 from judgemap.study.plan.schedules import read_weights
 
@@ -68,16 +68,6 @@ def test_exposure_map_shades_what_the_design_asks(study):
     assert f"Highest: {most}" in picture.alt
     assert f"{expected.max():.1f} times ({most})" in picture.caption
     assert f"in this list, {drawn.asked().min()} to {drawn.asked().max()} times" in picture.caption
-
-
-def test_words_where_all_areas_are_alike(study):
-    drawn = jm.schedule(study.areas, "uniform", 77, seed=1, options=jm.ListOptions(balanced_exposure=True))
-    assert how_often(drawn) == (
-        "With the uniform design, every area comes up 2.0 times on average; in this list, 2 times each."
-    )
-    exposure_map(drawn)
-    known = jm.schedule(study.areas, "uniform", 30, seed=1, knows=["Loop", "Uptown", "Hyde Park"])
-    assert "each of the 3 known areas comes up 20.0 times on average" in how_often(known)
 
 
 def test_most_and_least_likely_pairs(bare_study, tmp_path):

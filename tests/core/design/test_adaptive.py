@@ -162,21 +162,6 @@ def trace(state):
     return np.trace(state.covariance) - state.covariance.mean() * len(state.mode)
 
 
-def test_relabelling_areas_permutes_the_gains():
-    before = model(30)
-    order = np.random.default_rng(2).permutation(9)
-    renamed_graph = type(graph := delaunay_map(9))(9, order[graph.edges])
-    winners, losers = [], []
-    for i, j, n, wins in zip(
-        before.counts.first, before.counts.second, before.counts.n, before.counts.wins, strict=True
-    ):
-        winners += [i] * wins + [j] * (n - wins)
-        losers += [j] * wins + [i] * (n - wins)
-    counts = count_pairs(order[winners], order[losers], 9)
-    after = Model(counts, communicability(renamed_graph), before.variance)
-    np.testing.assert_allclose(gains(init(after))[np.ix_(order, order)], gains(init(before)), rtol=1e-6, atol=1e-9)
-
-
 def test_steps_towards_the_mode_are_bounded(monkeypatch):
     monkeypatch.setattr(adaptive, "STEPS", 1)
     with pytest.raises(ValueError, match="mode of the strengths was not found"):

@@ -10,10 +10,8 @@ from scipy import linalg
 from scipy.special import iv
 from synthetic import all_pairs, delaunay_map, fit_of_draws, matrix_of, ring
 
-from judgemap.core.design import designs as designs_module
 from judgemap.core.design.designs import (
     PairDesign,
-    extreme_pairs,
     naive_spatial,
     principal_component,
     principal_component_of,
@@ -161,18 +159,6 @@ def test_relabelling_areas_permutes_the_design(order, seed):
         np.testing.assert_allclose(matrix_of(make(renamed))[np.ix_(order, order)], matrix_of(make(graph)), atol=1e-9)
 
 
-def test_extreme_pairs():
-    design = principal_component(MAP)
-    q = matrix_of(design)
-    most, least = extreme_pairs(design, 5)
-    i, j = all_pairs(12).T
-    ranked = np.sort(q[i, j])
-    np.testing.assert_allclose(q[most[:, 0], most[:, 1]], ranked[::-1][:5])
-    np.testing.assert_allclose(q[least[:, 0], least[:, 1]], ranked[:5])
-    most, least = extreme_pairs(uniform(4), 10)
-    assert len(np.unique(most, axis=0)) == len(least) == 6
-
-
 def test_sparse_exponential_is_as_accurate_as_it_says(monkeypatch):
     monkeypatch.setattr(communicability_module, "BLOCK", 90)
     graph = delaunay_map(400)
@@ -248,10 +234,3 @@ def two_of_four():
     weights = np.zeros((4, 4))
     weights[0, 1] = weights[1, 0] = 1.0
     return weights
-
-
-def test_too_many_nearly_equal_areas_are_refused_when_drawn(monkeypatch):
-    monkeypatch.setattr(designs_module, "TABLE_LIMIT", 2)
-    design = PairDesign(np.arange(3), 1.0, from_matrix(-(1 - 1e-9) * np.ones((3, 3))))
-    with pytest.raises(ValueError, match="hardly ever picks a pair of these 3 areas"):
-        design.draw(np.random.default_rng(1), 1)

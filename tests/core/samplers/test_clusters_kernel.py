@@ -1,11 +1,9 @@
 """The clustering sampler's parts against plain linear algebra, its two ways against each other, and its bad inputs."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from calibration import geweke_limit
 from cluster_exactness import tables
 
 from judgemap.core.model.clusters import ClusterPrior, decay, labels_of_links, simulate_clusters, window
@@ -16,7 +14,6 @@ from judgemap.core.model.likelihood import log_likelihood, score
 from judgemap.core.samplers.clusters import compiled
 from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel, ClusterState, links_of_labels, starting_partitions
-from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.simulate.trials import simulate_counts
 
 RING = AreaGraph(8, [[i, (i + 1) % 8] for i in range(8)])
@@ -113,49 +110,6 @@ def test_log_posterior_of_the_draws():
         assert draws["log_posterior"][0, 0] == pytest.approx(clusters.log_posterior(model, state))
         assert np.array_equal(draws["labels"][0, 0], labels_of_links(state.links))
         assert np.array_equal(draws["strengths"][0, 0], state.strengths)
-
-
-@pytest.mark.parametrize("build", [clusters.kernel, clusters.gibbs_kernel])
-def test_same_seed_same_draws(build):
-    model, _ = example()
-    sampler = build(model)
-
-    def chain(seed):
-        rng = np.random.default_rng(seed)
-        return sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 50, 1)[1]
-
-    with ThreadPoolExecutor(2) as pool:
-        first, second, other = pool.map(chain, [1, 1, 2])
-    assert all(np.array_equal(first[name], second[name]) for name in first)
-    assert not np.array_equal(first["strengths"], other["strengths"])
-
-
-def test_advance_leaves_its_state_alone_and_can_go_on():
-    """One block of 40 iterations has the shape of its parts; the state that was handed in is not changed."""
-    model, truth = example()
-    sampler, state = clusters.kernel(model), ClusterState(truth.links.copy(), truth.strengths.copy())
-    rng = np.random.default_rng(3)
-    after, draws = sampler.advance(rng, state, 40, 4)
-    assert np.array_equal(state.links, truth.links)
-    assert np.array_equal(state.strengths, truth.strengths)
-    assert draws["strengths"].shape == (1, 10, 8)
-    assert np.array_equal(after.strengths, draws["strengths"][0, -1])
-
-
-@pytest.mark.statistical
-def test_comparisons_that_say_nothing_leave_the_prior():
-    """Without comparisons the posterior is the prior: number of clusters and quartiles of strengths; 1e-4."""
-    model = ClusterModel(count_pairs([], [], n_areas=8), PRIOR)
-    rng = np.random.default_rng(44)
-    prior = [simulate_clusters(rng, PRIOR) for _ in range(4000)]
-    sampler = clusters.kernel(model)
-    _, draws = sampler.advance(rng, sampler.init(rng, np.zeros((1, 8), dtype=int)), 60_000, 3)
-    level = PRIOR.mu0 + np.array([-0.7, 0.0, 0.7])
-    exact = np.array([[p.labels.max() + 1, *(p.strengths[0] < level)] for p in prior], dtype=float)
-    found = np.column_stack([draws["n_clusters"][0], draws["strengths"][0, :, :1] < level]).astype(float)
-    error = np.hypot(exact.std(axis=0) / np.sqrt(4000), found.std(axis=0) / np.sqrt(ess_bulk(found[None])))
-    z = (exact.mean(axis=0) - found.mean(axis=0)) / error
-    assert np.abs(z).max() < geweke_limit(len(z), 1e-4)
 
 
 def test_starting_partitions_become_links():

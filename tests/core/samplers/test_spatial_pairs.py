@@ -1,7 +1,6 @@
 """The compiled pass over the pairs, and the one in arrays, are the likelihood written plainly in NumPy."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
 from judgemap.core.samplers.spatial import compiled as pair_pass
 from judgemap.core.samplers.spatial import hmc as pair_arrays
 from judgemap.core.samplers.spatial.compiled import Rows, add_laplacian, add_to_triangle, pass_pairs
-from judgemap.core.samplers.spatial.hmc import FEW, build_target, kernel, kernel_for, start, to_coordinates, trajectory
+from judgemap.core.samplers.spatial.hmc import FEW, build_target, kernel, kernel_for
 from judgemap.core.types import FloatArray
 
 CHAINS = (1, 3, 8, 33)
@@ -121,19 +120,6 @@ def test_a_chain_that_left_the_numbers_says_so(broken: float, likelihood: Likeli
         height = likelihood(counts)(strengths)[1]
     assert np.isfinite(height[0])
     assert not np.isfinite(height[1])
-
-
-def test_trajectories_are_those_of_the_plain_likelihood() -> None:
-    target = build_target(Model(study(np.random.default_rng(4), 300), independent(20), InverseGamma()))
-    plain = replace(target, likelihood=lambda strengths, **_: plainly(target.model.counts, strengths))
-    ends = []
-    for each in (target, plain):
-        rng = np.random.default_rng(3)
-        state = start(each, to_coordinates(each, *each.laplace.draw(rng, 4, 1.0)))
-        for _ in range(20):
-            state = trajectory(rng, each, state, kicks=2)
-        ends.append(state.q)
-    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-10)
 
 
 def test_short_runs_draw_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,12 +81,6 @@ def test_the_first_answers_make_chains_agree(answers: int) -> None:
     assert sample(np.random.default_rng(2), model, plan=MANY).good()
 
 
-def test_one_area_that_wins_everything_makes_chains_agree() -> None:
-    ring = communicability(AreaGraph(12, [[i, (i + 1) % 12] for i in range(12)]))
-    model = Model(count_pairs([0] * 33, list(range(1, 12)) * 3, 12), ring, InverseGamma())
-    assert sample(np.random.default_rng(3), model, plan=MANY).good()
-
-
 def test_two_hundred_answers_on_77_areas_make_chains_agree() -> None:
     """A live study's first day: α² is known to a factor of ten, and answers contradict each other here and there."""
     places = np.arange(77).reshape(7, 11)

@@ -25,11 +25,6 @@ def test_median_interval_is_as_narrow_as_it_may_be(size):
     assert coverage[0] >= 0.95 > coverage[1]
 
 
-def test_no_interval_from_too_few():
-    assert np.isinf(median_interval(np.arange(5.0)).high)
-    assert np.isinf(mean_interval(np.array([1.0])).high)
-
-
 @pytest.mark.parametrize("power", [0.3, 0.5, 1.0])
 @pytest.mark.parametrize("at", [100.5, 250.0, 400.0, 600.0])
 def test_reach_is_exact_on_powers_of_the_length(power, at):
