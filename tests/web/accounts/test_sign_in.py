@@ -3,8 +3,11 @@
 import base64
 import hashlib
 import hmac
+import os
 import struct
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -12,10 +15,12 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP
 from django.conf import settings
+from django.contrib.auth.hashers import ScryptPasswordHasher
 from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
+from judgemap.web.accounts.adapter import PatientScryptPasswordHasher
 from judgemap.web.accounts.models import Count, Researcher
 from judgemap.web.accounts.second_step import decrypt
 
@@ -107,6 +112,26 @@ def test_passwords_are_hashed_slowly_where_it_counts():
     from judgemap.web import settings as ours
 
     assert ours.PASSWORD_HASHERS[0].endswith("ScryptPasswordHasher")
+
+
+def test_two_passwords_are_hashed_at_a_time_and_after_everybody_else(monkeypatch):
+    """Twenty-four people who sign in at once would otherwise keep judges waiting."""
+    busy, most, priorities = [], [], set()
+
+    def encode(hasher, password, salt, *_):
+        busy.append(password)
+        most.append(len(busy))
+        priorities.add(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        time.sleep(0.02)
+        busy.remove(password)
+        return f"{salt} {password}"
+
+    monkeypatch.setattr(ScryptPasswordHasher, "encode", encode)
+    with ThreadPoolExecutor(8) as people:
+        made = list(people.map(lambda each: PatientScryptPasswordHasher().encode(str(each), "salt"), range(8)))
+    assert made == [f"salt {each}" for each in range(8)]
+    assert max(most) == 2
+    assert min(priorities) > os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_a_second_step_is_asked_for_and_recovery_codes_help(people):

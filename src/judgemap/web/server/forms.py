@@ -1,7 +1,12 @@
-"""How every form looks: label, help and error beside the field; errors as sentences."""
+"""Forms and texts: errors beside the field and as sentences, and researchers' Markdown as safe HTML."""
 
+from functools import lru_cache
+
+import nh3
 from django import forms
 from django.forms.renderers import TemplatesSetting
+from django.utils.safestring import SafeString
+from markdown_it import MarkdownIt
 
 from judgemap.errors import StudyError
 
@@ -32,3 +37,22 @@ class StudyForm(forms.Form):
     def add_study_error(self, error: StudyError) -> None:
         """Show an error beside its field, or above the form if the form has no such field."""
         self.add_error(error.field if error.field in self.fields else None, sentence(error))
+
+
+TAGS = {
+    "p", "br", "em", "strong", "ul", "ol", "li", "h2", "h3", "h4", "blockquote", "code", "pre", "hr", "a", "table",
+    "thead", "tbody", "tr", "th", "td",
+}  # fmt: skip
+PARSER = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
+
+
+@lru_cache(maxsize=512)
+def render_markdown(text: str) -> SafeString:
+    r"""Turn Markdown into safe HTML. Headings start at the second level, because the page has the first.
+
+    >>> render_markdown("**Read** <script>alert(1)</script> [this](javascript:alert(2))")
+    '<p><strong>Read</strong> &lt;script&gt;alert(1)&lt;/script&gt; [this](javascript:alert(2))</p>\n'
+    """
+    html = PARSER.render(text).replace("<h1>", "<h2>").replace("</h1>", "</h2>")
+    clean = nh3.clean(html, tags=TAGS, attributes={"a": {"href"}}, url_schemes={"https", "http", "mailto"})
+    return SafeString(clean)

@@ -14,8 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import LONGEST, MOST_REPEATS, TEXTS
-from judgemap.web.server.forms import StudyForm
-from judgemap.web.server.markdown import render_markdown
+from judgemap.web.server.forms import StudyForm, render_markdown
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import researcher_of, researcher_page, study_page
 from judgemap.web.studies.checking import MOST
