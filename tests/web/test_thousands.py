@@ -13,7 +13,7 @@ from judgemap.web.judge.pages import counter
 
 TEMPLATES = Path(judgemap.web.__file__).parent
 COUNTED = re.compile(r"{% blocktranslate [^%]*?count (\w+)=([^ %]+)[^%]*%}(.*?){% endblocktranslate %}", re.S)
-SMALL = {"version.practice", "before", "sure", "days_left"}
+SMALL = {"version.practice", "before", "sure", "days_left", "minutes"}
 """What is counted and never comes to a thousand."""
 
 

@@ -86,13 +86,14 @@ def test_pages_load_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-def test_the_verdict_is_the_librarys_on_every_tab(answered, keep, page, made, text_of):
+def test_the_verdict_is_the_librarys_whole_on_the_map_and_short_on_every_tab(answered, keep, page, made, text_of):
     run = keep(answered)
     verdict = Verdict.from_dict(made["spatial"].findings["verdict"])
-    for tab in ("map", "checks", "convergence", "files"):
-        text = text_of(page(run, tab).content.decode())
-        assert f"Verdict: {verdict.headline.lower()}." in text
-        assert all(each.text in text for each in verdict.reasons)
+    text = text_of(page(run, "map").content.decode())
+    assert f"Verdict: {verdict.headline.lower()}." in text
+    assert all(each.text in text for each in verdict.reasons)
+    for tab in ("checks", "convergence", "files"):
+        assert verdict.headline in text_of(page(run, tab).content.decode()), "in short, with a link to the map"
 
 
 def test_a_fit_of_an_earlier_version_is_judged_by_the_same_rules(answered, keep, page, made, text_of):

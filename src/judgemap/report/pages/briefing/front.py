@@ -151,7 +151,7 @@ def second_points(fit: Fit, about: About, other: Fit | None, clusters: ClusterFi
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> second_points(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), About(), None, None)[0][0]
+    >>> second_points(jm.fit_spatial(data, areas, seed=1), About(), None, None)[0][0]
     'What the numbers mean'
     """
     if not settled(fit):
