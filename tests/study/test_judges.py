@@ -266,10 +266,12 @@ def test_judges_who_answer_at_random_or_the_wrong_way_round_stand_out():
     said = stands_out(table)
     assert "chance explains" in said["5"][0]
     assert "other way round" in said["8"][0]
-    assert any("left area in 100%" in sentence for sentence in said["11"])
+    assert any("left area in 100 %" in sentence for sentence in said["11"])
     assert [judge for judge, sentences in said.items() if sentences] == ["5", "8", "11"]
     clean = jm.judge_table(jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200), study.data)
     assert not any(stands_out(clean).values())
+    hasty = stands_out(clean.assign(seconds_median=0.1, comparisons=50))
+    assert all("0.1 seconds" in " ".join(sentences) for sentences in hasty.values()), "even if all are as fast"
 
 
 @pytest.mark.parametrize(("size", "judges"), [(5_000, 40), pytest.param(100_000, 200, marks=pytest.mark.slow)])

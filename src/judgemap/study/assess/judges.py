@@ -257,6 +257,10 @@ def time_quartiles(data: Comparisons) -> FloatArray:
     return quartiles
 
 
+TOO_FAST = 0.5
+"""Nobody reads the names of two areas in less than this many seconds, even if all judges are as fast."""
+
+
 def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
     """Say, in one sentence each, what a researcher should look at in each judge's answers; for most, nothing.
 
@@ -273,30 +277,32 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
     told = np.isfinite(row.get("p_reversed", np.nan))  # a model of judges says what kind this one is
     if row["agreement_high"] < 0.5 and not told:
         yield (
-            f"Disagreed with the other judges in {1 - row['agreement']:.0%} of answers: perhaps the question was "
-            "read the other way round."
+            f"Disagreed with the other judges in {100 * (1 - row['agreement']):.0f} % of answers: perhaps the question "
+            "was read the other way round."
         )
     elif row["infit_z"] > 3.3 and row["infit"] > 1.2 and not told:
         yield f"Answers are further from the other judges' than chance explains (infit {row['infit']:.2f}; 1 is usual)."
     if abs(row["left_share"] - 0.5) * 2 * np.sqrt(row["decided"]) > 3.3 and abs(row["left_share"] - 0.5) > 0.1:
         side = "left" if row["left_share"] > 0.5 else "right"
-        yield f"Chose the {side} area in {max(row['left_share'], 1 - row['left_share']):.0%} of answers."
-    if row["comparisons"] >= 10 and row["seconds_median"] < min(usual / 3, 2.0):
+        yield f"Chose the {side} area in {100 * max(row['left_share'], 1 - row['left_share']):.0f} % of answers."
+    if row["comparisons"] >= 10 and row["seconds_median"] < max(min(usual / 3, 2.0), TOO_FAST):
         yield f"Half of the answers took less than {row['seconds_median']:.1f} seconds."
     if row["repeats"] >= 5 and row["consistency"] <= 0.5:
-        yield f"Saw {row['repeats']:,} pairs again, and answered only {row['consistency']:.0%} of them the same way."
+        same = 100 * row["consistency"]
+        yield f"Saw {row['repeats']:,} pairs again, and answered only {same:.0f} % of them the same way."
     if row["comparisons"] >= 10 and row["undecided"] > 0.5:
-        yield f"Left undecided {row['undecided']:.0%} of the pairs."
+        yield f"Left undecided {100 * row['undecided']:.0f} % of the pairs."
 
 
 def _kind_sentences(row: dict[Any, Any]) -> Iterator[str]:
     """Say what kind of judge a model of judges who differ considers this one to be; nan if it does not know them."""
     if row.get("p_reversed", 0.0) > SURE:
-        yield f"Answers the other way round (probability {row['p_reversed']:.0%}): perhaps the question was misread."
+        sure = 100 * row["p_reversed"]
+        yield f"Answers the other way round (probability {sure:.0f} %): perhaps the question was misread."
     if row.get("p_little", 0.0) > SURE:
-        yield f"Answers carry little information about any map (probability {row['p_little']:.0%})."
+        yield f"Answers carry little information about any map (probability {100 * row['p_little']:.0f} %)."
     if row.get("p_another_view", 0.0) > SURE:
-        yield f"Answers follow a map unrelated to the other judges' (probability {row['p_another_view']:.0%})."
+        yield f"Answers follow a map unrelated to the other judges' (probability {100 * row['p_another_view']:.0f} %)."
 
 
 def _groups(code: IntArray) -> Iterator[IntArray]:

@@ -91,7 +91,7 @@ class Reliability:
         halves = f"two halves of the {self.judges:,} judges agree with correlation {self.split_half:.2f}"
         panels = ""
         if np.isfinite(self.another_panel):
-            panels = f"; the estimates of another panel of the same size would share {self.another_panel:.0%}"
+            panels = f"; the estimates of another panel of the same size would share {100 * self.another_panel:.0f} %"
         return f"According to the model, {known}{panels}; {halves}."
 
 
