@@ -137,7 +137,7 @@ def uploads_and_backups(folder: Path) -> None:
         step = client.post("/new/", {"boundaries": file})["Location"]
         if client.post(step, chosen).status_code != 302:
             raise SystemExit("the form refuses the map")
-        while take_one():
+        while take_one("drafts"):
             pass
         study = Draft.objects.latest("pk").study
         if study is None:

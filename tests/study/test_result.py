@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 
 import judgemap as jm
+from judgemap.core.model.graph import AreaGraph
+from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.priors import PRIORS
 
@@ -239,3 +241,12 @@ def test_proposals_that_broke_down_are_reported(fit):
     assert any("3 of 1,600 proposals failed" in warning for warning in broken.warnings)
     uncounted = replace(fit, sample_stats=fit.sample_stats.drop_vars("divergences"))
     assert uncounted.warnings == fit.warnings
+
+
+@pytest.mark.parametrize(("winner_is", "higher"), [("lower", "b"), ("higher", "a")])
+def test_risk_is_high_where_the_rate_is(winner_is, higher):
+    """Area a wins every comparison."""
+    areas = Areas(("a", "b"), ("a", "b"), AreaGraph(2, [[0, 1]]))
+    data = Comparisons.from_words(("a", "b"), ("x",) * 20, [0] * 20, [1] * 20, ("left",) * 20, winner_is=winner_is)
+    fit = jm.fit_standard(data, areas, seed=1, chains=2, warmup=20, draws=50)
+    assert fit.areas.set_index("id")["risk_median"].idxmax() == higher
