@@ -1,7 +1,7 @@
 """The fast path of an answer: statements compiled once, and writes that share a commit.
 
-The ORM takes ten times as long to build a statement as the database takes to run it. An answer that is stored by plain
-ORM, in a transaction of its own, costs two and a half times the processor's time of one that is stored by this module.
+The ORM takes longer to build a statement than the database takes to run it. A version in plain ORM, with two queries
+more, took 14 to 18 ms of processor time for an answer where this module took 5 to 7.
 
 SQLite writes one transaction at a time, and a safe one waits a few milliseconds for the disk. So that many judges do
 not queue for the disk one by one, the writes that are waiting when the disk is free go into one transaction: each in
