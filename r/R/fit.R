@@ -1,5 +1,13 @@
 # Options of `judgemap fit` as R writes them: winner_is = "higher" becomes --winner-is higher, TRUE a flag alone.
 as_options <- function(given) {
+  if (length(given) && (is.null(names(given)) || !all(nzchar(names(given))))) {
+    stop("options of judgemap fit have names, such as model = \"clusters\"", call. = FALSE)
+  }
+  for (name in names(given)) {
+    if (length(given[[name]]) != 1 || is.na(given[[name]])) {
+      stop(name, ": give one value, or leave the option out for judgemap's default", call. = FALSE)
+    }
+  }
   names <- paste0("--", gsub("_", "-", names(given)))
   unlist(Map(function(name, value) {
     if (isTRUE(value)) name else if (isFALSE(value)) character() else c(name, as.character(value))
@@ -26,6 +34,14 @@ place_options <- function(areas, folder, id = NULL, name = NULL) {
 }
 
 edges_of <- function(matrix) {
+  if (nrow(matrix) != ncol(matrix) || anyNA(matrix)) {
+    stop("areas: an adjacency matrix has a row and a column for each area, and no missing values", call. = FALSE)
+  }
+  one_sided <- which((matrix != 0) != t(matrix != 0), arr.ind = TRUE)
+  if (nrow(one_sided)) {
+    stop("areas: the adjacency matrix says that area ", one_sided[1, 1], " borders area ", one_sided[1, 2],
+         ", or the other way round, but not both; use (m + t(m)) > 0", call. = FALSE)
+  }
   labels <- if (is.null(rownames(matrix))) as.character(seq_len(nrow(matrix))) else rownames(matrix)
   pairs <- which(matrix != 0 & upper.tri(matrix), arr.ind = TRUE)
   list(edges = data.frame(area_a = labels[pairs[, 1]], area_b = labels[pairs[, 2]]),

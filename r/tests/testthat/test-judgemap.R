@@ -79,6 +79,17 @@ test_that("mistakes are one sentence", {
   expect_error(quick(wrong, chain), "area 'W9' is not in the list of areas")
   expect_error(jm_read(tempfile()), "holds no fit")
   expect_error(quick(answers(), list(1)), "give a file, an sf object")
+  expect_error(quick(answers(), chain, prior = NULL), "prior: give one value")
+  expect_error(quick(answers(), chain, "clusters"), "have names")
+  chain[upper.tri(chain)] <- 0
+  expect_error(quick(answers(), chain), "borders area 1, or the other way round, but not both")
+  expect_error(quick(answers(), chain[1:4, ]), "a row and a column for each area")
+})
+
+test_that("versions under development count as the release to come", {
+  expect_true(released("0.3.0.dev0") >= needed)
+  expect_true(released("0.3.1rc2") >= "0.3.1")
+  expect_false(released("0.2.9") >= needed)
 })
 
 test_that("a missing program is said", {
