@@ -83,8 +83,8 @@ words: $(READY)  ## every sentence that judgemap shows, page by page, in words.t
 	$(BIN)/python tools/words.py words.txt
 
 TO ?= fr
-messages: $(READY)  ## what needs translating on researchers' pages, in a language's catalogue: make messages TO=fr
-	$(BIN)/python tools/messages.py $(TO)
+messages: $(READY)  ## add what is not translated yet to a language's catalogue: make messages TO=fr (needs gettext)
+	cd src/judgemap/web && JUDGEMAP_DATA=$$(mktemp -d) $(CURDIR)/$(BIN)/django-admin makemessages --locale $(TO) --no-location --settings judgemap.web.settings
 
 screenshots: $(READY) chromium  ## play the tutorial's story in Chromium and take its screenshots
 	mkdir -p docs/images/tutorial

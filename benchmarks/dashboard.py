@@ -90,8 +90,7 @@ def measure(database_url: str, data: Path) -> list[dict[str, object]]:
     os.environ["DATABASE_URL"] = database_url
     from judgemap.web import start
 
-    start.use_data_folder(data)
-    start.migrate()
+    start.connect(data)
     from django.conf import settings
 
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"

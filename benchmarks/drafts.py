@@ -58,8 +58,7 @@ def main() -> int:
         return time_judging()
     with tempfile.TemporaryDirectory(prefix="judgemap-drafts-") as path:
         folder = Path(path)
-        start.use_data_folder(folder / "data")
-        start.migrate()
+        start.connect(folder / "data")
         start.collect_static()
         rows = [measure(folder, size) for size in SIZES]
     result = {

@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from judgemap.web import start
 data = Path(sys.argv[1])
-start.use_data_folder(data); start.migrate()
+start.connect(data)
 from judgemap.web.demo.study import prepare_demo
 from judgemap.web.results.models import FitRun
 made = prepare_demo(data, 1, lambda text: None)

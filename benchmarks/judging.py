@@ -38,7 +38,7 @@ MAKE = """
 import json, sys
 from pathlib import Path
 from judgemap.web import start
-start.use_data_folder(Path(sys.argv[1]), create=True); start.migrate(create=True)
+start.connect(Path(sys.argv[1]), create=True)
 from judgemap.geo.maps import read_areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.judge.answering import give_consent

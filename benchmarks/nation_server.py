@@ -331,8 +331,7 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
     os.environ["DATABASE_URL"] = url
     from judgemap.web import start
 
-    start.use_data_folder(data)
-    start.migrate()
+    start.connect(data)
     from django.conf import settings
 
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"

@@ -72,8 +72,7 @@ def answers_and_fits(folder: Path) -> None:
     """Count an answer with the next pair, and a fit from the page."""
     from judgemap.web import start
 
-    start.use_data_folder(folder / "data", create=True)
-    start.migrate(create=True)
+    start.connect(folder / "data", create=True)
     from django.conf import settings
     from django.test import Client
 

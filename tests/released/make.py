@@ -51,8 +51,7 @@ def write_backup(folder: Path) -> None:
     """Write the backup of a server with one open study, a judge and their answers."""
     from judgemap.web import start
 
-    start.use_data_folder(folder / "data", create=True)
-    start.migrate(create=True)
+    start.connect(folder / "data", create=True)
     from judgemap.study.data.definition import StudyDefinition
     from judgemap.web.judge import answering, joining
     from judgemap.web.judge.answering import GivenAnswer

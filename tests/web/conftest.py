@@ -29,7 +29,7 @@ from judgemap.web.dashboard import counting
 from judgemap.web.judge import answering as judging
 from judgemap.web.judge import joining, pairs, places
 from judgemap.web.results import files, pages
-from judgemap.web.server import encryption, jobs
+from judgemap.web.server import backup, jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import editing, making, maps
@@ -307,7 +307,7 @@ def quick_passphrases(monkeypatch):
     """Files that open with their passphrase alone, but are not encrypted: age's keys take seconds to derive."""
 
     def beginning(passphrase: str) -> bytes:
-        return encryption.WITH_PASSPHRASE + hashlib.sha256(passphrase.encode()).digest()
+        return backup.WITH_PASSPHRASE + hashlib.sha256(passphrase.encode()).digest()
 
     def encrypt(content: bytes, passphrase: str) -> bytes:
         return beginning(passphrase) + content
@@ -317,8 +317,8 @@ def quick_passphrases(monkeypatch):
             raise pyrage.DecryptError("Decryption failed")
         return content.removeprefix(beginning(passphrase))
 
-    monkeypatch.setattr(encryption.scrypt, "encrypt", encrypt)
-    monkeypatch.setattr(encryption.scrypt, "decrypt", decrypt)
+    monkeypatch.setattr(backup.scrypt, "encrypt", encrypt)
+    monkeypatch.setattr(backup.scrypt, "decrypt", decrypt)
 
 
 @pytest.fixture

@@ -4,12 +4,8 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli.serving import (
-    DATA,
-    DataFolder,
-    connect,
-    server_address,
-)
+from judgemap.cli.serving import DATA, DataFolder, server_address
+from judgemap.web.start import connect
 
 Address = Annotated[str, typer.Option("--url", help="The server's address.", envvar="JUDGEMAP_URL")]
 Email = Annotated[str, typer.Argument(help="The researcher's email address for signing in.")]

@@ -21,14 +21,6 @@ DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the s
 DATA = Path("judgemap-data")
 
 
-def connect(data: Path, *, create: bool = False) -> None:
-    """Set up Django for a data folder; a missing one is refused, unless the command may ``create`` it."""
-    from judgemap.web import start
-
-    start.use_data_folder(data, create=create)
-    start.migrate(create=create)
-
-
 def server_address(url: str) -> str:
     """Return the address that links begin with: the one given, the one configured, or where the server last started."""
     from django.conf import settings
@@ -79,7 +71,7 @@ def worker(data: DataFolder = DATA) -> None:
     """
     from judgemap.web import start
 
-    connect(data)
+    start.connect(data)
     typer.echo(f"judgemap is making fits for the studies in {start.database_name()}. Stop it with Ctrl-C.")
     start.work()
 
@@ -107,7 +99,7 @@ def demo(
 
     options = start.ServerOptions(data, port=port)
     check_port(options.host, port)
-    connect(data, create=True)
+    start.connect(data, create=True)
     from judgemap.web.demo.study import prepare_demo
 
     made = prepare_demo(data, seed, typer.echo)

@@ -7,13 +7,9 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli.serving import (
-    DATA,
-    DataFolder,
-    connect,
-    server_address,
-)
+from judgemap.cli.serving import DATA, DataFolder, server_address
 from judgemap.errors import StudyError
+from judgemap.web.start import connect, use_data_folder
 
 Slug = Annotated[str, typer.Argument(help="The study's name, as shown by 'judgemap study list'.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
@@ -313,16 +309,13 @@ def backup(
     from django.conf import settings
 
     from judgemap.web.people.retention import note_withdrawals
-    from judgemap.web.server.encryption import Lock
-    from judgemap.web.studies.backups import Rotation, back_up_into, make_backup
+    from judgemap.web.server.backup import Lock
+    from judgemap.web.studies.backups import Rotation, make_backup
 
     note_withdrawals()  # so that the list is complete since before the backup
     words = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True) if passphrase else ""
     lock = Lock(() if passphrase else tuple(to or settings.BACKUP_RECIPIENTS), words)
-    if output.is_dir():
-        written = back_up_into(output, Rotation(daily, weekly), lock, verify=verify)
-    else:
-        written = make_backup(output, lock, verify=verify)
+    written = make_backup(output, lock, Rotation(daily, weekly), verify=verify)
     checked = " It was read back, and every row matches." if verify else ""
     typer.echo(f"Written: {written}.{checked} Keep a copy of the data folder's secret-key elsewhere too.")
 
@@ -335,7 +328,7 @@ def backup_key(
 
     Example: judgemap study backup-key restore-key.txt
     """
-    from judgemap.web.server.encryption import make_key
+    from judgemap.web.server.backup import make_key
 
     recipient = make_key(output)
     typer.echo(recipient)
@@ -362,10 +355,10 @@ def restore(
     from django.db import transaction
 
     from judgemap.web.people import retention
-    from judgemap.web.server import backup, encryption
+    from judgemap.web.server import backup
 
-    asked = copy.is_file() and encryption.needs_passphrase(copy)
-    opener = encryption.Key(key, typer.prompt("Passphrase", hide_input=True) if asked else "")
+    asked = copy.is_file() and backup.needs_passphrase(copy)
+    opener = backup.Key(key, typer.prompt("Passphrase", hide_input=True) if asked else "")
     with backup.opened(copy, opener) as (content, seal):
         if sentence := retention.missing_withdrawals(seal):
             typer.echo(sentence, err=True)
@@ -393,8 +386,8 @@ def upgrade(data: DataFolder = DATA) -> None:
 
     Example: judgemap study upgrade --data studies
     """
-    from judgemap.web import start
+    use_data_folder(data)
+    from judgemap.web.server.database import migrate
 
-    start.use_data_folder(data)
-    start.upgrade()
+    migrate(upgrading=True)
     typer.echo("The database is up to date. Start the server again.")

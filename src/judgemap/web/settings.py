@@ -283,10 +283,10 @@ FORM_RENDERER = "judgemap.web.server.forms.Renderer"
 
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", _("English")), ("fr", _("French")), ("es", _("Spanish")), ("ar", _("Arabic"))]
+RESEARCHERS_LANGUAGES = [LANGUAGE_CODE]
+"""Languages whose catalogues have all of researchers' texts too (``make messages``): half a page helps nobody."""
 LOCALE_SOURCE = Path(__file__).parent / "locale"
-RESEARCHERS_SOURCE = Path(__file__).parent / "locale_researchers"
-RESEARCHERS_LANGUAGES = [LANGUAGE_CODE, *sorted(path.name for path in RESEARCHERS_SOURCE.glob("??"))]
-LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale", RESEARCHERS_SOURCE, DATA / "locale_researchers"]
+LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale"]
 """Translations are already compiled in a wheel; in a checkout, they are compiled when the server starts."""
 USE_TZ = True
 TIME_ZONE = "UTC"
@@ -340,7 +340,11 @@ LOGGING = {
     "disable_existing_loggers": False,
     "filters": {"outages": {"()": "judgemap.web.server.logs.OneLineForOutages"}},
     "formatters": {
-        "lines": {"()": "judgemap.web.server.logs.Lines"},
+        "lines": {
+            "class": "judgemap.web.server.logs.Lines",
+            "format": "{asctime} {levelname} {name} {message}",
+            "style": "{",
+        },
         "json": {"()": "judgemap.web.server.logs.JsonLines"},
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT, "filters": ["outages"]}},

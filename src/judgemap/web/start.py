@@ -2,8 +2,10 @@
 
 import os
 import secrets
+import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +21,8 @@ SECONDS_IDLE = 30
 """A connection that sends no complete request for this many seconds is closed."""
 MOST_SECONDS_APART = 5.0
 """By how much this machine's clock may differ from the database's."""
+NICENESS = 5
+"""Judges are served before exports are written."""
 PRIVATE = 0o077
 """The umask of the server and its workers: only their own user can read what they write."""
 DATABASE_FILES = ("judgemap.sqlite3", "judgemap.sqlite3-wal", "judgemap.sqlite3-shm")
@@ -58,13 +62,11 @@ def use_data_folder(data: Path, *, create: bool = False) -> None:
         _keep_private(data)
     except OSError as error:
         raise StudyError(f"{data} cannot be used as a data folder ({error.strerror}); name another") from None
-    temporary.use_own_folder()
     os.environ["JUDGEMAP_DATA"] = str(data.absolute())
     os.environ["DJANGO_SETTINGS_MODULE"] = "judgemap.web.settings"
-    for name in ("locale", "locale_researchers"):
-        source = Path(__file__).parent / name
-        if not any(source.glob("*/LC_MESSAGES/*.mo")):  # a checkout; a wheel has them
-            compile_translations(source, data / name)
+    source = Path(__file__).parent / "locale"
+    if not any(source.glob("*/LC_MESSAGES/*.mo")):  # a checkout; a wheel has them
+        compile_translations(source, data / "locale")
     import django
     from django.core.exceptions import ImproperlyConfigured
 
@@ -74,11 +76,12 @@ def use_data_folder(data: Path, *, create: bool = False) -> None:
         raise StudyError(f"{error}") from None
 
 
-def migrate(*, create: bool = False) -> None:
-    """Refuse a database of another version; make the tables of an empty one, or refuse that too."""
-    from judgemap.web.server.database import migrate as make_tables
+def connect(data: Path, *, create: bool = False) -> None:
+    """Use a data folder and its database: one of another version is refused, and an empty one unless ``create``."""
+    use_data_folder(data, create=create)
+    from judgemap.web.server.database import migrate
 
-    make_tables(create=create)
+    migrate(create=create)
 
 
 def keep_withdrawals() -> None:
@@ -90,13 +93,6 @@ def keep_withdrawals() -> None:
     with transaction.atomic():
         withdraw_again()
     note_withdrawals()
-
-
-def upgrade() -> None:
-    """Bring the database of an earlier version up to date."""
-    from judgemap.web.server.database import migrate as bring_up_to_date
-
-    bring_up_to_date(upgrading=True)
 
 
 def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
@@ -111,8 +107,8 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     if options.host not in ("0.0.0.0", "::"):  # noqa: S104 - not host names
         host = f"[{options.host}]" if ":" in options.host else options.host
         os.environ["JUDGEMAP_HOSTS"] = ",".join(filter(None, (os.environ.get("JUDGEMAP_HOSTS"), host)))
-    use_data_folder(options.data, create=True)  # reads the hosts
-    migrate(create=True)
+    connect(options.data, create=True)  # reads the hosts
+    temporary.use_own_folder()
     check_machine(new_key=options.new_key)
     collect_static()
     first_researcher(options, say)
@@ -189,12 +185,28 @@ def work(parent: int | None = None) -> None:
         import django
 
         django.setup()
-        temporary.use_own_folder()
+    temporary.use_own_folder()
     check_machine()
     from judgemap.web.results.running import warm_up
     from judgemap.web.server import worker
 
     worker.work(warm_up, parent)
+
+
+def export(slug: str, path: str) -> None:
+    """Write a study's export, for a server in another process; what goes wrong is written to standard output."""
+    import django
+
+    django.setup()
+    from judgemap.web.people.export import export_study
+    from judgemap.web.studies.editing import find_study
+
+    os.umask(PRIVATE)
+    os.nice(NICENESS)
+    try:
+        export_study(find_study(slug), Path(path))
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
 
 
 def database_name() -> str:
@@ -302,3 +314,7 @@ def _make_secret_key(path: Path) -> None:
         os.fsync(file.fileno())
         with suppress(FileExistsError):
             path.hardlink_to(file.name)
+
+
+if __name__ == "__main__":  # run by `judgemap.web.people.export.export_apart`
+    export(*sys.argv[1:])

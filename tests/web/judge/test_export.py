@@ -19,6 +19,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Pair
+from judgemap.web.people import export
 from judgemap.web.people.export import export_study
 from judgemap.web.results.models import Exclusion
 from judgemap.web.studies import editing, making
@@ -152,3 +153,23 @@ def test_judges_who_are_left_out_of_fits_are_marked(judge, visit, exported):
     Exclusion.objects.create(judge_id=other.name, reason="answered for a colleague")
     marked = {row["judge"]: (row["left_out"], row["left_out_reason"]) for row in rows(exported()["judges.csv"])}
     assert marked == {judge.name: ("", ""), other.name: ("yes", "answered for a colleague")}
+
+
+def test_a_large_export_is_written_by_another_process(owned, clients, judge, monkeypatch, tmp_path):
+    """It runs the module that this process would run with `run_reader`; the test's database is not on the disk."""
+    judge.answer("left")
+    monkeypatch.setattr(export, "LARGE", 0)
+    asked = []
+
+    def run(module, arguments, folder, environment):
+        asked.append((module, arguments[0], environment["JUDGEMAP_DATA"]))
+        export_study(owned, tmp_path / "whole.zip").rename(arguments[1])
+        return b""
+
+    monkeypatch.setattr(export, "run_reader", run)
+    page = clients["owner"].post(f"/studies/{owned.slug}/export")
+    assert page.status_code == 200
+    assert b"".join(page.streaming_content).startswith(b"PK")
+    assert asked == [("judgemap.web.start", owned.slug, str(export.settings.DATA))]
+    monkeypatch.setattr(export, "run_reader", lambda *_: b"Traceback")
+    assert clients["owner"].post(f"/studies/{owned.slug}/export").status_code == 503

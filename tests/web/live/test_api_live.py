@@ -19,7 +19,7 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
 MAKE = """
 import sys
 from pathlib import Path
-from judgemap.cli.serving import connect
+from judgemap.web.start import connect
 connect(Path(sys.argv[1]))
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.tokens import Wanted, make_token

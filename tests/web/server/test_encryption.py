@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from judgemap.errors import StudyError
-from judgemap.web.server.encryption import Key, Lock, is_encrypted, make_key, needs_passphrase
+from judgemap.web.server.backup import Key, Lock, is_encrypted, make_key, needs_passphrase
 
 CONTENT = b"SQLite format 3\0" + random.Random(1).randbytes(200_000)
 WORDS = "nine plain words that nobody else would think of"

@@ -1,5 +1,8 @@
 """The states of a job, for fits, forecasts and plans: who gets it, who lost it, and who may still write about it."""
 
+import os
+import signal
+import threading
 from datetime import timedelta
 
 import pytest
@@ -228,3 +231,25 @@ def test_news_stop_where_the_worker_does(job, monkeypatch):
             mine.news_due()
     finally:
         jobs.STOPPING.clear()
+
+
+def test_a_worker_that_is_still_compiling_ends_when_it_is_told_to(monkeypatch):
+    for name in ("_serve", "_beat", "_now_and_then"):
+        monkeypatch.setattr(worker, name, lambda *_: None)
+    monkeypatch.setattr(worker.os, "nice", lambda _: 0)
+    compiled = threading.Event()
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+
+    def compile_for_long() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        compiled.wait(60)
+
+    try:
+        worker.work(compile_for_long)
+        assert not compiled.is_set()
+        assert jobs.STOPPING.is_set()
+    finally:
+        compiled.set()
+        jobs.STOPPING.clear()
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from judgemap.web.server.encryption import make_key
+from judgemap.web.server.backup import make_key
 
 WORDS = "a reason that was typed in confidence"
 BEGIN = """
 import os, signal, sys
 from pathlib import Path
 from judgemap.web import start
-start.use_data_folder(Path(sys.argv[1]), create=True)
-start.migrate(create=True)
-from judgemap.web.server import backup, encryption
+start.connect(Path(sys.argv[1]), create=True)
+from judgemap.web.server import backup
 from judgemap.web.studies.log import record
 def die(*_): os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -57,11 +56,11 @@ def readable(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     ("lock", "moment"),
-    [("key", "backup._digest = die"), ("key", "encryption.Lock.close = die"), ("", "os.fsync = die")],
+    [("key", "backup._digest = die"), ("key", "backup.Lock.close = die"), ("", "os.fsync = die")],
 )
 def test_a_backup_that_is_killed_leaves_nothing_to_read(server, tmp_path, lock, moment):
     recipients = repr((make_key(tmp_path / "key"),)) if lock else "()"
-    code = f"{moment}\nbackup.back_up(Path(sys.argv[2]), encryption.Lock({recipients}), verify=True)"
+    code = f"{moment}\nbackup.back_up(Path(sys.argv[2]), backup.Lock({recipients}), verify=True)"
     done = run(server / "data", code, server / "backups" / "copy")
     assert done.returncode == -9, done.stderr
     assert readable(server) == []
@@ -71,11 +70,11 @@ def test_a_backup_that_is_killed_leaves_nothing_to_read(server, tmp_path, lock, 
 def test_a_restore_that_is_killed_leaves_nothing_to_read_and_nothing_half_done(server, tmp_path):
     path, new = server / "copy.age", tmp_path / "data"
     recipient = make_key(tmp_path / "key")
-    done = run(server / "data", f"backup.back_up(Path(sys.argv[2]), encryption.Lock(({recipient!r},)))", path)
+    done = run(server / "data", f"backup.back_up(Path(sys.argv[2]), backup.Lock(({recipient!r},)))", path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "tmp").mkdir()
     restore = """
-with backup.opened(Path(sys.argv[2]), encryption.Key(Path(sys.argv[3]))) as (copy, seal):
+with backup.opened(Path(sys.argv[2]), backup.Key(Path(sys.argv[3]))) as (copy, seal):
     backup.restore(Path(sys.argv[2]), copy)
 """
     for moment in ("backup._check_content = die", "backup.connection.check_constraints = die"):

@@ -12,9 +12,9 @@ from judgemap.errors import StudyError
 from judgemap.web.judge.models import Answer
 from judgemap.web.people import retention
 from judgemap.web.server import backup
-from judgemap.web.server.encryption import Key, Lock, is_encrypted, make_key
+from judgemap.web.server.backup import Key, Lock, is_encrypted, make_key
 from judgemap.web.studies import backups, making
-from judgemap.web.studies.backups import DELETED, WRITTEN, Rotation, back_up_into, make_backup, stale_backups
+from judgemap.web.studies.backups import DELETED, WRITTEN, Rotation, make_backup, stale_backups
 from judgemap.web.studies.keeping import set_end
 from judgemap.web.studies.log import verify_log
 from judgemap.web.studies.models import Act, BaseMap, BaseMapTile, Study
@@ -69,7 +69,7 @@ def test_a_verified_backup_has_every_row_and_is_noted(judge, tmp_path):
 def test_an_encrypted_backup_leaves_nothing_plain_behind(judge, tmp_path):
     judge.answer("left")
     recipient = make_key(tmp_path / "key")
-    path = back_up_into(tmp_path / "backups", Rotation(), Lock((recipient,)))
+    path = make_backup(tmp_path / "backups", Lock((recipient,)))
     assert path.suffixes == [".sqlite3", ".age"]
     assert is_encrypted(path)
     assert answers_in(path, Key(tmp_path / "key")) == 1
@@ -81,7 +81,7 @@ def test_a_folder_keeps_days_and_weeks_and_what_is_not_ours(study, tmp_path, lat
     folder = tmp_path / "backups"
     (folder / "judgemap-notes.txt").write_text("ours to keep")
     for _ in range(12):
-        back_up_into(folder, Rotation(daily=3, weekly=2))
+        make_backup(folder, rotation=Rotation(daily=3, weekly=2))
         later(1)
     backups = sorted(path.name for path in folder.glob("*.sqlite3"))
     assert len(backups) in (3, 4)
@@ -101,7 +101,7 @@ def test_backups_with_answers_that_had_to_go_go_too(owned, judge, tmp_path, late
     judge.answer("left")
     set_end(owned, timezone.now().date() + timedelta(days=3))
     folder = tmp_path / "backups"
-    old = [back_up_into(folder, Rotation())]
+    old = [make_backup(folder)]
     later(1)
     old.append(make_backup(folder / "by-hand.sqlite3"))
     later(3)
@@ -122,7 +122,7 @@ def test_backups_with_answers_that_had_to_go_go_too(owned, judge, tmp_path, late
 def test_the_new_backup_is_encrypted_to_the_same_key(owned, judge, tmp_path, later):
     judge.answer("left")
     set_end(owned, timezone.now().date())
-    back_up_into(tmp_path / "backups", Rotation(), Lock((make_key(tmp_path / "key"),)))
+    make_backup(tmp_path / "backups", Lock((make_key(tmp_path / "key"),)))
     later(1)
     retention.keep_promises()
     (fresh,) = (tmp_path / "backups").iterdir()

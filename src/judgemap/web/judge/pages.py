@@ -24,9 +24,10 @@ from judgemap.web.judge import answering, joining
 from judgemap.web.judge.answering import LONGEST_MS, GivenAnswer
 from judgemap.web.judge.ground import ground_json, picture_address, side_of
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
-from judgemap.web.judge.place import BEFORE_PAIRS, Place, Refused, language_of, minutes_of, place_of, wished_language
+from judgemap.web.judge.place import BEFORE_PAIRS, Place, Refused, language_of, minutes_of, place_of
 from judgemap.web.judge.places import ALL, AROUND, MOST_REGIONS, NEARBY, REGION, gazetteer, known_areas
 from judgemap.web.server.forms import render_markdown
+from judgemap.web.server.languages import wished_language
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.access import studies_of

@@ -7,6 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judgemap.web.judge.models import Judge
+from judgemap.web.server.languages import wished_language
 from judgemap.web.studies.models import Study, StudyVersion
 
 SECONDS_A_PAIR = 10
@@ -83,16 +84,6 @@ def language_of(judge: Judge, accepted: str) -> str:
     """Return the language that the judge chose, or the first that the browser asks for and the study offers."""
     offered = judge.study.version.offered
     return judge.language if judge.language in offered else wished_language(accepted, offered)
-
-
-def wished_language(accepted: str, offered: list[str]) -> str:
-    """Return the first language that a browser asks for among those offered, or else the first of these.
-
-    >>> wished_language("de-CH, ar;q=0.8", ["en", "fr", "ar"])
-    'ar'
-    """
-    wishes = (wish.split(";")[0].strip().split("-")[0] for wish in accepted.lower().split(","))
-    return next((wish for wish in wishes if wish in offered), offered[0])
 
 
 def minutes_of(version: StudyVersion) -> int:

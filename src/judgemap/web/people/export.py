@@ -4,12 +4,15 @@ import csv
 import hashlib
 import io
 import json
+import logging
+import os
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from django.db.models import Prefetch
+from django.conf import settings
+from django.db.models import Prefetch, Sum
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import defused
@@ -17,10 +20,14 @@ from judgemap.study.data.definition import write_definition
 from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow
 from judgemap.web.judge.models import Consent, Judge, UnknownArea, asks_who_is_left_out
 from judgemap.web.server.backup import snapshot
+from judgemap.web.server.readers import TooMuchError, run_reader
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.editing import definition_of
 from judgemap.web.studies.models import Area, Study
 
+logger = logging.getLogger(__name__)
+LARGE = 20_000
+"""With more answers than this, an export takes seconds, for which judges would wait: another process writes it."""
 PAIR_COLUMNS = (
     "judge", "left", "right", "outcome", "seconds", "answered_at", "issued_at", "position", "revisions", "unknown_side",
     "reason", "design", "probability", "version",
@@ -51,6 +58,22 @@ def export_study(study: Study, path: Path) -> Path:
         raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
     finally:
         draft.unlink(missing_ok=True)
+    return path
+
+
+def export_apart(study: Study, path: Path) -> Path:
+    """Write a study's export, in a process of its own if it is large."""
+    judged = Judge.objects.filter(study=study).aggregate(Sum("judged"))["judged__sum"] or 0
+    if judged <= LARGE:
+        return export_study(study, path)
+    environment = os.environ | {"JUDGEMAP_DATA": str(settings.DATA)}
+    try:
+        said = run_reader("judgemap.web.start", [study.slug, str(path)], path.parent, environment)
+    except TooMuchError:
+        said = b"it took too long"
+    if not path.is_file():
+        logger.error("an export broke down: %s", said.decode(errors="replace"))
+        raise StudyError("the export broke down; write it with 'judgemap study export', or ask whoever runs the server")
     return path
 
 

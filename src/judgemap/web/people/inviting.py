@@ -27,9 +27,10 @@ from judgemap.web.judge.joining import invite
 from judgemap.web.judge.joining import preview as make_preview
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.judge.place import minutes_of
-from judgemap.web.people.export import export_study, table
+from judgemap.web.people.export import export_apart, table
 from judgemap.web.people.groups import LONGEST_NAME, groups_of, keep_group
-from judgemap.web.server.forms import StudyForm
+from judgemap.web.server.errors import kind_page
+from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.server.public_address import Problem, check_address
 from judgemap.web.server.tokens import hashed, whole_address
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
@@ -250,7 +251,10 @@ def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
 def export(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Send every pair and answer of a study as a zip file."""
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
-        path = export_study(study, Path(folder, f"{study.slug}.zip"))
+        try:
+            path = export_apart(study, Path(folder, f"{study.slug}.zip"))
+        except StudyError as error:
+            return kind_page(request, 503, _("One moment, please"), sentence(error))
         record(study, researcher_of(request), "exported", {})
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
 

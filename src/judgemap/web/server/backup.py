@@ -3,6 +3,9 @@
 A backup is a SQLite file, whatever the database, followed by a seal: when its snapshot began, and a digest of all its
 bytes. While one is being written or read, it is in files without a name, so a process that dies leaves nothing to read.
 Rows are copied one by one into a database that our own migrations made, which is also how a study moves to PostgreSQL.
+
+It may be encrypted to public keys, whose secret keys the server never sees, or with a passphrase, in the format of
+`age` (https://age-encryption.org), so that `age` itself can open it too.
 """
 
 import errno
@@ -10,6 +13,7 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -19,16 +23,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pyrage
 from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.color import no_style
 from django.db import DatabaseError, connection, connections, models, transaction
 from django.utils import timezone
+from pyrage import passphrase as scrypt
+from pyrage import ssh, x25519
 
 from judgemap.errors import StudyError
 from judgemap.web.server.database import later_migrations, missing_migrations
-from judgemap.web.server.encryption import NO_KEY, NO_LOCK, Key, Lock
 from judgemap.web.server.temporary import sweep
 
 BATCH = 500
@@ -39,7 +45,65 @@ PART = ".judgemap-part-"
 WAL_FLAGS = 18
 """Where a SQLite file says, in two bytes, whether it has a write-ahead log."""
 CHANGE_COUNTER = 24
+ENCRYPTED = b"age-encryption.org/v1\n"
+WITH_PASSPHRASE = ENCRYPTED + b"-> scrypt "
+SHORTEST_PASSPHRASE = 12
 Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """What a backup is encrypted to: public keys, or a passphrase; with neither, it is not encrypted."""
+
+    recipients: tuple[str, ...] = ()
+    passphrase: str = ""
+
+    def __post_init__(self) -> None:
+        if self.recipients and self.passphrase:
+            raise StudyError("a backup is encrypted to public keys or with a passphrase; choose one of them")
+        if self.passphrase and len(self.passphrase) < SHORTEST_PASSPHRASE:
+            raise StudyError(f"the passphrase is short; use {SHORTEST_PASSPHRASE} characters or more")
+        for each in self.recipients:
+            _read_recipient(each)
+
+    def __bool__(self) -> bool:
+        return bool(self.recipients or self.passphrase)
+
+    def close(self, source: Path, target: Path) -> None:
+        """Copy a file, encrypted if it has a lock; with a passphrase, all of it is held in memory."""
+        if self.passphrase:
+            target.write_bytes(scrypt.encrypt(source.read_bytes(), self.passphrase))
+        elif self.recipients:
+            pyrage.encrypt_file(str(source), str(target), [_read_recipient(each) for each in self.recipients])
+        else:
+            shutil.copyfile(source, target)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What opens a backup: a file with the secret key, or a passphrase."""
+
+    file: Path | None = None
+    passphrase: str = ""
+
+    def open(self, source: Path, target: Path) -> None:
+        """Decrypt a file, or copy one that is not encrypted."""
+        if not is_encrypted(source):
+            shutil.copyfile(source, target)
+        elif needs_passphrase(source):
+            if not self.passphrase:
+                raise StudyError(f"{source} is encrypted with a passphrase, and none was given")
+            with _decrypting(source, "this passphrase"):
+                content = scrypt.decrypt(source.read_bytes(), self.passphrase)
+            target.write_bytes(content)
+        elif self.file is None:
+            raise StudyError(f"{source} is encrypted; name the file with its secret key: --key FILE")
+        else:
+            with _decrypting(source, f"the key in {self.file}"):
+                pyrage.decrypt_file(str(source), str(target), _read_identities(self.file))
+
+
+NO_LOCK, NO_KEY = Lock(), Key()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +218,12 @@ def _appearing(path: Path) -> Iterator[Path]:
 
     Some file systems have no files without a name; there, the next backup removes what a dead process left.
     """
-    sweep(path.parent, PART)
     try:
         handle, name = os.open(path.parent, os.O_TMPFILE | os.O_RDWR, 0o600), ""
     except (AttributeError, OSError) as error:
         if isinstance(error, OSError) and error.errno not in (errno.EOPNOTSUPP, errno.EISDIR):
             raise
+        sweep(path.parent, PART)
         handle, name = tempfile.mkstemp(prefix=PART, dir=path.parent)
         fcntl.flock(handle, fcntl.LOCK_EX)
     try:
@@ -320,3 +384,74 @@ def _rows(model: type[models.Model], using: str) -> Iterator[Row]:
     names = [field.attname for field in model._meta.concrete_fields]  # noqa: SLF001 - Django's name
     rows = model._base_manager.using(using).order_by("pk").values_list(*names)  # noqa: SLF001
     return rows.iterator(chunk_size=BATCH)
+
+
+def is_encrypted(path: Path) -> bool:
+    """Say whether a file is encrypted, going by its first bytes."""
+    return _begins(path, ENCRYPTED)
+
+
+def needs_passphrase(path: Path) -> bool:
+    """Say whether a file opens with a passphrase, and not with a key."""
+    return _begins(path, WITH_PASSPHRASE)
+
+
+@contextmanager
+def _decrypting(path: Path, key: str) -> Iterator[None]:
+    try:
+        yield
+    except (pyrage.DecryptError, OSError) as error:  # OSError if the content was changed
+        said = " ".join(str(error).split())  # age's own words may be several lines
+        raise StudyError(
+            f"{path} does not open with {key} ({said}); either it was encrypted to another, or the file is damaged"
+        ) from None
+
+
+def _begins(path: Path, how: bytes) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(how)) == how
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read ({error.strerror}); check who may read it") from None
+
+
+def _read_recipient(text: str) -> x25519.Recipient | ssh.Recipient:
+    """Read a public key: one of age, or an RSA or Ed25519 key of SSH."""
+    kind = ssh if text.startswith("ssh-") else x25519
+    try:
+        return kind.Recipient.from_str(text)
+    except pyrage.RecipientError:
+        raise StudyError(
+            f"{text!r} is not a public key; it begins with 'age1' or 'ssh-', and 'judgemap study backup-key' makes one"
+        ) from None
+
+
+def _read_identities(path: Path) -> list[x25519.Identity | ssh.Identity]:
+    """Read the secret keys in a file: lines in age's format, or an SSH key without a passphrase of its own."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise StudyError(f"{path} cannot be read ({error.strerror}); name the file with the secret key") from None
+    lines = [line.strip() for line in content.decode(errors="replace").splitlines()]
+    try:
+        if keys := [x25519.Identity.from_str(line) for line in lines if line.startswith("AGE-SECRET-KEY-")]:
+            return list(keys)
+        return [ssh.Identity.from_buffer(content)]
+    except pyrage.IdentityError:
+        raise StudyError(
+            f"{path} holds no secret key of age or SSH; name the file that 'judgemap study backup-key' wrote"
+        ) from None
+
+
+def make_key(path: Path) -> str:
+    """Write a new secret key into a new file that only its owner can read; return the public key."""
+    key = x25519.Identity.generate()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise StudyError(f"{path} already exists; choose another name for the key") from None
+    except OSError as error:
+        raise StudyError(f"{path} cannot be written ({error.strerror}); name another file") from None
+    with os.fdopen(descriptor, "w") as file:
+        file.write(f"# public key: {key.to_public()}\n{key}\n")
+    return str(key.to_public())

@@ -1,8 +1,7 @@
-"""The language of researchers' pages: the one their browser asks for, if these pages are translated into it.
+"""Which language a page is in: the one that a browser prefers, of those that the page is translated into.
 
-A half-translated page helps nobody, and a screen reader would read English words as French. So a language is offered to
-researchers when it has a catalogue of its own in ``web/locale_researchers``, which ``make messages`` writes. Judges'
-pages have theirs in ``web/locale``, and choose their language by the study (`judgemap.web.judge.pages`).
+Judges' pages choose it by the study (`judgemap.web.judge.pages`). A half-translated page helps nobody, and a screen
+reader would read English words as French: so researchers are offered only the languages of `RESEARCHERS_LANGUAGES`.
 """
 
 from collections.abc import Callable
@@ -17,13 +16,14 @@ OF_JUDGES = ("/j/", "/s/", "/withdraw", "/api/")
 """Pages that choose their own language, or have none."""
 
 
-def wished_language(header: str) -> str:
-    """Return the language of researchers' pages that suits an Accept-Language header best."""
-    for wished, _ in parse_accept_lang_header(header.lower()):
-        for code in (wished, wished.partition("-")[0]):
-            if code in settings.RESEARCHERS_LANGUAGES:
-                return str(code)
-    return str(settings.LANGUAGE_CODE)
+def wished_language(accepted: str, offered: list[str]) -> str:
+    """Return the language that a browser prefers among those offered, or else the first of these.
+
+    >>> wished_language("de-CH, ar;q=0.8", ["en", "fr", "ar"])
+    'ar'
+    """
+    wishes = (code.partition("-")[0] for code, _ in parse_accept_lang_header(accepted.lower()))
+    return next((wish for wish in wishes if wish in offered), offered[0])
 
 
 def researchers_language(
@@ -34,7 +34,8 @@ def researchers_language(
     def answer(request: HttpRequest) -> HttpResponseBase:
         if request.path.startswith(OF_JUDGES):
             return get_response(request)
-        with translation.override(wished_language(request.headers.get("Accept-Language", ""))):
+        wished = wished_language(request.headers.get("Accept-Language", ""), settings.RESEARCHERS_LANGUAGES)
+        with translation.override(wished):
             return get_response(request)
 
     return answer

@@ -41,9 +41,6 @@ def scrub(text: str) -> str:
 class Lines(logging.Formatter):
     """A line for people, with the traceback below it if there is one."""
 
-    def __init__(self) -> None:
-        super().__init__("{asctime} {levelname} {name} {message}", style="{")
-
     def format(self, record: logging.LogRecord) -> str:
         """Write the record, traceback and all, without secrets."""
         return scrub(super().format(record))
@@ -74,9 +71,7 @@ class JsonLines(logging.Formatter):
 class OneLineForOutages(logging.Filter):
     """While the database does not answer, let one line through every half minute, without a traceback."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._told_at = float("-inf")
+    _told_at = float("-inf")
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Shorten a record about an outage, or hold it back."""

@@ -1,4 +1,7 @@
-"""Readers of uploaded files: at most two at a time on this machine, whichever process asks, and a short queue."""
+"""Long work apart from the server's processes: reading an uploaded file, or writing a large export.
+
+At most two such processes run at a time on this machine, whichever process asks, and a few more wait.
+"""
 
 import fcntl
 import logging
@@ -25,7 +28,7 @@ PATIENCE = 60.0
 SECONDS = 600.0
 """How long a reader may take; its limit on CPU time ends it long before, unless other work takes the processor."""
 SECONDS_BETWEEN_LOOKS = 0.1
-BUSY = "other maps are being read at the moment; try again in a minute"
+BUSY = "other maps or exports are under way at the moment; try again in a minute"
 
 Hear = Callable[[float, str], None]
 
@@ -48,7 +51,7 @@ def run_reader(
     hear: Hear = unheard,
     seconds: float | None = None,
 ) -> bytes:
-    """Run a module that reads a file in ``folder``, when its turn comes, and return what it writes.
+    """Run a module in ``folder``, when its turn comes, and return what it writes to standard output.
 
     ``hear`` is called with its progress; if that raises, the reader ends. It may take ``seconds``, by default
     `SECONDS`.

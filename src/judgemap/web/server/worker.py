@@ -33,7 +33,10 @@ LEFT: deque[Iterator[None]] = deque()
 
 
 def work(prepare: Callable[[], None], parent: int | None = None) -> None:
-    """Do jobs until SIGTERM or Ctrl-C, or until the process ``parent`` is gone; call ``prepare`` first."""
+    """Do jobs until SIGTERM or Ctrl-C, or until the process ``parent`` is gone; call ``prepare`` first.
+
+    Preparing may take a minute of compiling, and ends with the process: it is no job that would have to be put back.
+    """
     os.nice(NICENESS)
     threading.Thread(target=_beat, args=(parent,), daemon=True).start()
     threading.Thread(target=_now_and_then, args=(go_round,), daemon=True).start()
@@ -42,7 +45,10 @@ def work(prepare: Callable[[], None], parent: int | None = None) -> None:
     others = [threading.Thread(target=_serve, args=(lane,)) for lane in LANES[1:]]
     for thread in others:
         thread.start()
-    prepare()
+    preparing = threading.Thread(target=prepare, daemon=True)
+    preparing.start()
+    while preparing.is_alive() and not STOPPING.is_set():
+        preparing.join(SECONDS_BETWEEN_LOOKS)
     _serve(LANES[0])
     while LEFT:
         _step()

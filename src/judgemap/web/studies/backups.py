@@ -17,8 +17,7 @@ from typing import Any
 from django.utils import timezone
 
 from judgemap.errors import StudyError
-from judgemap.web.server.backup import back_up
-from judgemap.web.server.encryption import NO_LOCK, Lock
+from judgemap.web.server.backup import NO_LOCK, Lock, back_up
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Act, Study
 
@@ -54,17 +53,19 @@ class Rotation:
         return {*days[-self.daily :], *(weeks[-self.weekly :] if self.weekly else [])}
 
 
-def make_backup(path: Path, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
-    """Write a backup and note it in the log; then delete backups with answers that had to be removed."""
-    _write(path, lock, verify=verify)
-    delete_stale()
-    return path
+def make_backup(
+    target: Path,
+    lock: Lock = NO_LOCK,
+    rotation: Rotation = Rotation(),  # noqa: B008 - frozen
+    *,
+    verify: bool = False,
+) -> Path:
+    """Write a backup and note it in the log; then delete backups with answers that had to be removed.
 
-
-def back_up_into(folder: Path, rotation: Rotation, lock: Lock = NO_LOCK, *, verify: bool = False) -> Path:
-    """Write a backup into a folder under a name with its time, and delete there what the rotation does not keep."""
-    path = folder / _new_name(lock)
-    _write(path, lock, rotation, verify=verify)
+    Into a folder, it is written under a name with its time, and what the rotation does not keep there is deleted.
+    """
+    path = target / _new_name(lock) if target.is_dir() else target
+    _write(path, lock, rotation if target.is_dir() else None, verify=verify)
     delete_stale()
     return path
 
