@@ -76,7 +76,7 @@ bench-check:  ## the benchmarks that compare two things in one run; fails if a r
 
 docs: $(READY)  ## write the references from the commands themselves, and build the site into site/, with warnings as errors
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
-	$(BIN)/python -m judgemap.web.api.reference docs/api-reference.md
+	$(BIN)/python docs/api_reference.py docs/api-reference.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 words: $(READY)  ## every sentence that judgemap shows, page by page, in words.txt for a native speaker to read

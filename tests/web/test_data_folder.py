@@ -1,17 +1,20 @@
 """Which commands make a server's data, and what a mistyped or damaged data folder gets: one sentence."""
 
+import errno
 import os
 import subprocess
 import sys
 
 import pytest
 import typer
+from django.core.exceptions import ImproperlyConfigured
 from typer.testing import CliRunner
 
 from judgemap.cli import researcher, study
 from judgemap.cli.serving import worker
 from judgemap.errors import StudyError
 from judgemap.web import start
+from judgemap.web.settings import read_secret_key
 
 ALONE = typer.Typer()
 ALONE.command()(worker)
@@ -56,39 +59,44 @@ def test_a_command_makes_nothing_in_a_mistyped_folder(app, words, tmp_path, monk
     ]  # fmt: skip
 
 
-def judgemap(*words: object, code: str = "from judgemap.cli.main import main; main()") -> tuple[int, str, str]:
+def judgemap(*words: object) -> tuple[int, str, str]:
     """Run a command in a process of its own; return its status and what it wrote."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("JUDGEMAP", "DJANGO", "DATABASE"))}
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=False, env=kept
+        [sys.executable, "-m", "judgemap", *map(str, words)], capture_output=True, text=True, check=False, env=kept
     )
     return done.returncode, done.stdout, done.stderr
 
 
-MAKE = "import sys; from pathlib import Path; from judgemap.web import start; "
-MAKE += "start.use_data_folder(Path(sys.argv[1]), create=True)"
-FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY)); "
-
-
-def test_a_first_start_on_a_full_disk_leaves_no_empty_key_behind(tmp_path):
-    """Nothing longer than no byte can be written: the start fails, and the next one makes the key."""
+def test_a_first_start_on_a_full_disk_leaves_no_empty_key_behind(tmp_path, monkeypatch):
+    """The start fails, and the next one makes the key."""
     data = tmp_path / "data"
-    status, _, said = judgemap(data, code=FULL + MAKE)
-    assert status == 1
-    assert "cannot be used as a data folder (File too large); name another" in said
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(start.os, "fsync", full)
+        with pytest.raises(StudyError, match=r"as a data folder \(No space left on device\); name another"):
+            start.use_data_folder(data, create=True)
     assert list(data.iterdir()) == []
-    assert judgemap(data, code=MAKE)[0] == 0
-    assert start._is_there(data)
+    start._make_secret_key(data / "secret-key")
     assert len((data / "secret-key").read_text()) > 50
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 60])
-def test_a_damaged_secret_key_is_refused_in_a_sentence(data_folder, content):
+def test_a_damaged_secret_key_is_refused(data_folder, content):
     (data_folder / "secret-key").write_bytes(content)
+    with pytest.raises(ImproperlyConfigured, match="secret-key is empty, cut short or damaged; put your copy of the"):
+        read_secret_key(data_folder)
+
+
+def test_a_damaged_data_folder_gets_one_sentence(data_folder):
+    (data_folder / "secret-key").write_bytes(b"")
     status, _, said = judgemap("study", "list", "--data", data_folder)
     assert (status, said.count("\n")) == (2, 1)
-    assert f"{data_folder / 'secret-key'} is empty, cut short or damaged; put your copy of the secret key there" in said
-    assert (data_folder / "secret-key").read_bytes() == content
+    assert "is empty, cut short or damaged" in said
+    assert (data_folder / "secret-key").read_bytes() == b""
 
 
 def test_an_empty_database_is_not_filled_by_reading_it(data_folder):

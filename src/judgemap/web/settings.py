@@ -20,7 +20,6 @@
 import os
 import secrets
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from csp.constants import NONE, SELF
@@ -70,7 +69,7 @@ PREPARED_AFTER = 3
 """After how many runs a statement is prepared; planning is half of PostgreSQL's work for a judgement."""
 
 
-def read_database(url: str, data: Path) -> dict[str, Any]:
+def read_database(url: str, data: Path) -> dict[str, object]:
     """Describe the database: PostgreSQL at ``url``, or SQLite in the data folder if that is empty.
 
     >>> database = read_database("postgresql://anna:s%40fe@db.example/judgemap?sslmode=require", Path())
@@ -92,7 +91,7 @@ def read_database(url: str, data: Path) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in ("postgres", "postgresql"):
         raise ImproperlyConfigured(f"DATABASE_URL begins with {parts.scheme!r}; it must begin with 'postgresql://'")
-    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    options = dict(parse_qsl(parts.query))
     prepared = options.pop("prepared", "yes") != "no"
     return {
         "ENGINE": "django.db.backends.postgresql",
@@ -103,12 +102,15 @@ def read_database(url: str, data: Path) -> dict[str, Any]:
         "PORT": str(parts.port or options.pop("port", "")),
         "CONN_MAX_AGE": 600,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": options
-        | {"server_side_binding": prepared, "prepare_threshold": PREPARED_AFTER if prepared else None},
+        "OPTIONS": {
+            **options,
+            "server_side_binding": prepared,
+            "prepare_threshold": PREPARED_AFTER if prepared else None,
+        },
     }
 
 
-def read_mail(url: str) -> dict[str, Any]:
+def read_mail(url: str) -> dict[str, str | int]:
     """Describe the mail server: port 465 uses TLS from the start, port 25 none, and any other switches to it.
 
     >>> mail = read_mail("smtp://anna:s%40fe@mail.example")

@@ -12,8 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from judgemap.errors import StudyError
-from judgemap.web.server import temporary
-from judgemap.web.server.supervise import NO_FITTERS, SERVER, Fitters, allow_connections, check_port, restarting
+from judgemap.web.server.supervise import (
+    NO_FITTERS,
+    SERVER,
+    Fitters,
+    allow_connections,
+    check_port,
+    restarting,
+    use_own_folder,
+)
 
 MOST_CONNECTIONS = 4096
 """How many clients one process keeps connected, most of them idle."""
@@ -108,7 +115,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         host = f"[{options.host}]" if ":" in options.host else options.host
         os.environ["JUDGEMAP_HOSTS"] = ",".join(filter(None, (os.environ.get("JUDGEMAP_HOSTS"), host)))
     connect(options.data, create=True)  # reads the hosts
-    temporary.use_own_folder()
+    use_own_folder()
     check_machine(new_key=options.new_key)
     collect_static()
     first_researcher(options, say)
@@ -117,7 +124,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     say_what_is_missing(workers, options.fitters, say)
     say(f"judgemap is serving {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
     server = restarting()(
-        "judgemap.web.rsgi:application",
+        "judgemap.web.wsgi:gateway",
         address=options.host,
         port=options.port,
         interface=Interfaces.RSGI,
@@ -135,7 +142,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     if not options.fitters:
         os.environ[NO_FITTERS] = "yes"
     if options.metrics_port is not None:
-        from judgemap.web.server.gateway import start_metrics
+        from judgemap.web.server.health import start_metrics
 
         start_metrics(options.data, options.host, options.metrics_port)
     connections.close_all()  # the server's processes are its forks, and must not share a connection
@@ -185,7 +192,7 @@ def work(parent: int | None = None) -> None:
         import django
 
         django.setup()
-    temporary.use_own_folder()
+    use_own_folder()
     check_machine()
     from judgemap.web.results.running import warm_up
     from judgemap.web.server import worker

@@ -1,10 +1,13 @@
-"""The application as any WSGI server calls it; granian calls `judgemap.web.rsgi`."""
+"""The application as any WSGI server calls it, and as granian does, with threads reserved for judges."""
 
 import os
 
 from django.core.wsgi import get_wsgi_application
 
-from judgemap.web.server.supervise import NO_FITTERS, end_with_server
+from judgemap.web.server.database import use_pool
+from judgemap.web.server.gateway import Gateway
+from judgemap.web.server.health import observer
+from judgemap.web.server.supervise import NO_FITTERS, SERVER, end_with_server
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "judgemap.web.settings")
 application = get_wsgi_application()
@@ -13,3 +16,7 @@ if NO_FITTERS in os.environ:
     from judgemap.web.server.worker import watch_for_lost  # its models can be imported only now
 
     watch_for_lost()
+if SERVER in os.environ:
+    use_pool()
+# Most threads wait for the database, so a process can have many more of them than there are cores.
+gateway = Gateway(application, judges=16, others=8, observe=observer())

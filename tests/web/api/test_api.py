@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import runpy
 from datetime import timedelta
+from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 
 import judgemap as jm
 from judgemap.study.data.definition import parse_definition
+from judgemap.study.fit.settings import SETTINGS
 from judgemap.web.api import access, urls
 from judgemap.web.api.endpoints import api
 from judgemap.web.api.models import SCOPES, ApiToken
@@ -301,3 +304,12 @@ def test_ids_that_a_spreadsheet_would_run_fit_together_in_tables_and_map(
     there = jm.read_areas(tmp_path / "areas.geojson", id="id", name="name", edges=tmp_path / "edges.csv")
     np.testing.assert_array_equal(there.graph.edges, areas.graph.edges)
     assert len(jm.read_comparisons(tmp_path / "comparisons.csv", there)) == 3
+
+
+def test_the_reference_is_what_the_interface_says_of_itself():
+    docs = Path(__file__).parents[3] / "docs"
+    schema = api.get_openapi_schema(path_prefix="/api/v1/")
+    written = runpy.run_path(str(docs / "api_reference.py"))["write_reference"](schema)
+    assert (docs / "api-reference.md").read_text(encoding="utf-8") == written, "run make docs"
+    assert all(f"Needs the scope `{scope}`" in written for scope in SCOPES)
+    assert set(schema["components"]["schemas"]["FitSettingsOut"]["properties"]) == set(SETTINGS)

@@ -1,89 +1,79 @@
-"""Real processes, killed with SIGKILL at the worst moment: nothing to read is left, and nothing half done."""
+"""Processes that are killed with SIGKILL at the worst moment leave nothing to read."""
 
 import os
-import sqlite3
-import subprocess
-import sys
-from contextlib import closing
+import signal
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
-from judgemap.web.server.backup import make_key
-
-WORDS = "a reason that was typed in confidence"
-BEGIN = """
-import os, signal, sys
-from pathlib import Path
-from judgemap.web import start
-start.connect(Path(sys.argv[1]), create=True)
 from judgemap.web.server import backup
 from judgemap.web.studies.log import record
-def die(*_): os.kill(os.getpid(), signal.SIGKILL)
-"""
-FILL = f"""
-from judgemap.web.accounts.models import Researcher
-Researcher.objects.create_user("anna@example.org", "four plain words")
-record(None, None, "noted", {{"words": {WORDS!r}}})
-"""
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WORDS = "a reason that was typed in confidence"
 
 
-def run(data: Path, code: str, *words: object) -> subprocess.CompletedProcess:
-    environment = os.environ | {"TMPDIR": str(data.parent / "tmp")}
-    environment.pop("DATABASE_URL", None)
-    return subprocess.run(
-        [sys.executable, "-c", BEGIN + code, str(data), *map(str, words)],
-        capture_output=True, text=True, env=environment, check=False,
-    )  # fmt: skip
+@pytest.fixture(autouse=True)
+def folder(transactional_db, django_db_blocker, settings, tmp_path) -> Path:
+    """A folder with a data folder, a key and its lock, beside a database with something confidential in it."""
+    if backup.connection.vendor != "sqlite":
+        pytest.skip("a fork cannot share its parent's connection to PostgreSQL")
+    settings.DATA = tmp_path / "data"
+    for each in (settings.DATA, tmp_path / "backups"):
+        each.mkdir()
+    record(None, None, "noted", {"words": WORDS})
+    with django_db_blocker.unblock():
+        yield tmp_path
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """A data folder with something confidential in its database."""
-    folder = tmp_path_factory.mktemp("server")
-    (folder / "tmp").mkdir()
-    (folder / "backups").mkdir()
-    done = run(folder / "data", FILL)
-    assert done.returncode == 0, done.stderr
-    return folder
+def die(*_: object, **__: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ends_by(act: Callable[[], None], where: object, name: str) -> int:
+    """Do something in a fork that dies where it calls a function; return the signal that ended it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads: it starts none
+        child = os.fork()
+    if not child:
+        try:
+            setattr(where, name, die)
+            act()
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def readable(folder: Path) -> list[str]:
-    """Name the files besides the database that have the confidential words."""
-    files = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("judgemap.sqlite3"))
-    return [str(path) for path in files if WORDS.encode() in path.read_bytes()]
+    """Name the files that have the confidential words."""
+    return [str(path) for path in folder.rglob("*") if path.is_file() and WORDS.encode() in path.read_bytes()]
 
 
 @pytest.mark.parametrize(
-    ("lock", "moment"),
-    [("key", "backup._digest = die"), ("key", "backup.Lock.close = die"), ("", "os.fsync = die")],
+    ("lock", "where", "name"),
+    [("key", backup, "_digest"), ("key", backup.Lock, "close"), ("", os, "fsync")],
 )
-def test_a_backup_that_is_killed_leaves_nothing_to_read(server, tmp_path, lock, moment):
-    recipients = repr((make_key(tmp_path / "key"),)) if lock else "()"
-    code = f"{moment}\nbackup.back_up(Path(sys.argv[2]), backup.Lock({recipients}), verify=True)"
-    done = run(server / "data", code, server / "backups" / "copy")
-    assert done.returncode == -9, done.stderr
-    assert readable(server) == []
-    assert list((server / "backups").iterdir()) == []
+def test_a_backup_that_is_killed_leaves_nothing_to_read(folder, lock, where, name):
+    keys = (backup.make_key(folder / "key"),) if lock else ()
+    made = folder / "backups" / "copy"
+    assert ends_by(lambda: backup.back_up(made, backup.Lock(keys), verify=True), where, name) == -signal.SIGKILL
+    assert readable(folder) == []
+    assert list(made.parent.iterdir()) == []
 
 
-def test_a_restore_that_is_killed_leaves_nothing_to_read_and_nothing_half_done(server, tmp_path):
-    path, new = server / "copy.age", tmp_path / "data"
-    recipient = make_key(tmp_path / "key")
-    done = run(server / "data", f"backup.back_up(Path(sys.argv[2]), backup.Lock(({recipient!r},)))", path)
-    assert done.returncode == 0, done.stderr
-    (tmp_path / "tmp").mkdir()
-    restore = """
-with backup.opened(Path(sys.argv[2]), backup.Key(Path(sys.argv[3]))) as (copy, seal):
-    backup.restore(Path(sys.argv[2]), copy)
-"""
-    for moment in ("backup._check_content = die", "backup.connection.check_constraints = die"):
-        done = run(new, moment + restore, path, tmp_path / "key")
-        assert done.returncode == -9, done.stderr
-        assert readable(tmp_path) == []
-        with closing(sqlite3.connect(new / "judgemap.sqlite3")) as database:
-            assert database.execute("SELECT count(*) FROM studies_act").fetchone() == (0,)
-    done = run(new, restore, path, tmp_path / "key")
-    assert done.returncode == 0, done.stderr
-    with closing(sqlite3.connect(new / "judgemap.sqlite3")) as database:
-        assert database.execute("SELECT email FROM accounts_researcher").fetchone() == ("anna@example.org",)
+@pytest.mark.parametrize(("where", "name"), [(backup, "_check_content"), (backup.connection, "check_constraints")])
+def test_a_restore_that_is_killed_leaves_nothing_to_read(folder, where, name):
+    """Nor anything half done: it is one transaction, as tests/web/server/test_backup.py shows."""
+    path, key = folder / "copy.age", backup.Key(folder / "key")
+    backup.back_up(path, backup.Lock((backup.make_key(folder / "key"),)))
+    call_command("flush", interactive=False, verbosity=0)
+
+    def restore() -> None:
+        with backup.opened(path, key) as (copy, _):
+            backup.restore(path, copy)
+
+    assert ends_by(restore, where, name) == -signal.SIGKILL
+    assert readable(folder) == []

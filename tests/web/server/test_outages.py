@@ -151,13 +151,12 @@ def test_health_fails_where_the_database_is_away_and_looks_again_later(client, d
     assert not Answer.objects.exists()
 
 
-@pytest.mark.parametrize("command", [["list"], ["upgrade"]])
-def test_a_database_of_rubbish_gives_one_sentence(tmp_path, command):
+def test_a_database_of_rubbish_gives_one_sentence(tmp_path):
     """What is in the file stays as it is: perhaps somebody can save it."""
     rubbish = np.random.default_rng(1).bytes(30_000)
     (tmp_path / "judgemap.sqlite3").write_bytes(rubbish)
     done = subprocess.run(
-        [sys.executable, "-m", "judgemap", "study", *command, "--data", str(tmp_path)],
+        [sys.executable, "-m", "judgemap", "study", "list", "--data", str(tmp_path)],
         capture_output=True, text=True, check=False, timeout=300,
         env={name: value for name, value in os.environ.items() if name != "DATABASE_URL"},
     )  # fmt: skip

@@ -5,19 +5,19 @@ import urllib.request
 
 import pytest
 
-from judgemap.web.server import public_address
-from judgemap.web.server.public_address import check_address
+from judgemap.web.server import tokens
+from judgemap.web.server.tokens import check_address
 
 
 @pytest.fixture(autouse=True)
 def _forget():
-    public_address._check.cache_clear()
+    tokens._check.cache_clear()
 
 
 @pytest.fixture
 def found(monkeypatch):
     """Every name is that of a computer on the internet."""
-    monkeypatch.setattr(public_address.socket, "getaddrinfo", lambda *_: [(0, 0, 0, "", ("93.184.215.14", 443))])
+    monkeypatch.setattr(tokens.socket, "getaddrinfo", lambda *_: [(0, 0, 0, "", ("93.184.215.14", 443))])
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from judgemap.web.server import temporary
+from judgemap.web.server import supervise
 
 HOLD = """
 import sys, tempfile
-from judgemap.web.server.temporary import use_own_folder
+from judgemap.web.server.supervise import use_own_folder
 use_own_folder()
 with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
     open(folder + "/answers.csv", "w").write("left")
@@ -32,13 +32,13 @@ def test_only_what_the_dead_left_is_removed(tmp_path):
     other = tmp_path / "judgemap-of-somebody-else"
     other.mkdir()
     (tmp_path / "outside").mkdir()
-    (tmp_path / f"{temporary.PREFIX}link").symlink_to(tmp_path / "outside")
+    (tmp_path / f"{supervise.PREFIX}link").symlink_to(tmp_path / "outside")
     (dead, gone), (alive, stays) = hold(tmp_path), hold(tmp_path)
     assert gone.parents[1] == stays.parents[1] == tmp_path
     dead.send_signal(signal.SIGKILL)
     dead.communicate()
     assert (gone / "answers.csv").exists()
-    temporary.sweep(tmp_path)
+    supervise.sweep(tmp_path)
     assert not gone.parent.exists()
     assert (stays / "answers.csv").exists()
     assert other.exists()
@@ -64,7 +64,7 @@ def test_a_fork_shares_its_parents_folder_and_leaves_it_alone(tmp_path, monkeypa
         [sys.executable, "-W", "ignore", "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     folder = Path(process.stdout.readline().strip())
-    temporary.sweep(tmp_path)
+    supervise.sweep(tmp_path)
     assert folder.parent.exists()
     process.communicate()
     assert list(tmp_path.iterdir()) == []

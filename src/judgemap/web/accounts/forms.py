@@ -1,7 +1,5 @@
 """What a new researcher, or one with a forgotten password, fills in."""
 
-from typing import Any
-
 from django import forms
 from django.contrib.auth import password_validation
 from django.core.exceptions import ValidationError
@@ -29,9 +27,9 @@ class PasswordForm(forms.Form):
         label=_("Password again"), widget=forms.PasswordInput(NEW_PASSWORD), strip=False, max_length=200
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, str]:
         """Check the password against the rules, and that it was typed the same twice."""
-        given: dict[str, Any] = super().clean() or self.cleaned_data
+        given: dict[str, str] = super().clean() or self.cleaned_data
         password = given.get("password")
         if password and given.get("again") is not None and password != given["again"]:
             self.add_error("again", gettext("The two passwords differ. Type the same one twice."))
@@ -42,9 +40,9 @@ class PasswordForm(forms.Form):
                 self.add_error("password", error)
         return given
 
-    def researcher(self, given: dict[str, Any]) -> Researcher:
+    def researcher(self, given: dict[str, str]) -> Researcher:
         """Return the researcher whose name and address the password must not resemble."""
-        return Researcher(email=given.get("email") or "", name=given.get("name") or "")
+        return Researcher(email=given.get("email", ""), name=given.get("name", ""))
 
 
 class NewResearcherForm(PasswordForm):

@@ -14,8 +14,8 @@ class DashboardConfig(AppConfig):
         from judgemap.web.dashboard.counting import Upkeep, forget_counts
         from judgemap.web.dashboard.models import GO_WITH_WITHDRAWAL
         from judgemap.web.judge.models import answers_go
+        from judgemap.web.server.database import keep_trigger
         from judgemap.web.server.jobs import worker_round
-        from judgemap.web.server.triggers import keep_trigger
 
         keep_trigger(GO_WITH_WITHDRAWAL, self)
         worker_round.connect(Upkeep(), weak=False)

@@ -4,8 +4,8 @@ from django.db import models
 
 from judgemap.web.judge.models import Judge
 from judgemap.web.results.models import FitRun
+from judgemap.web.server.database import Trigger
 from judgemap.web.server.jobs import Job, job_constraints
-from judgemap.web.server.triggers import Trigger
 from judgemap.web.studies.models import Study
 
 

@@ -12,6 +12,6 @@ class JudgeConfig(AppConfig):
     def ready(self) -> None:
         """Answers are only ever added."""
         from judgemap.web.judge.models import ONLY_ADDED
-        from judgemap.web.server.triggers import keep_trigger
+        from judgemap.web.server.database import keep_trigger
 
         keep_trigger(ONLY_ADDED, self)

@@ -4,8 +4,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.dispatch import Signal
 
+from judgemap.web.server.database import Trigger
 from judgemap.web.server.tokens import make_name, make_token
-from judgemap.web.server.triggers import Trigger
 from judgemap.web.studies.models import Area, Study, StudyVersion
 
 OUTCOMES = ("left", "right", "tie", "skipped", "unknown")

@@ -31,8 +31,7 @@ from judgemap.web.people.export import export_apart, table
 from judgemap.web.people.groups import LONGEST_NAME, groups_of, keep_group
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
-from judgemap.web.server.public_address import Problem, check_address
-from judgemap.web.server.tokens import hashed, whole_address
+from judgemap.web.server.tokens import Problem, check_address, hashed, whole_address
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Study

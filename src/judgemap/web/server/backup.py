@@ -35,7 +35,7 @@ from pyrage import ssh, x25519
 
 from judgemap.errors import StudyError
 from judgemap.web.server.database import later_migrations, missing_migrations
-from judgemap.web.server.temporary import sweep
+from judgemap.web.server.supervise import sweep
 
 BATCH = 500
 CHUNK = 1 << 20

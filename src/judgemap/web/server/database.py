@@ -1,8 +1,11 @@
-"""The database: whether its tables are of this version, whether it answers, its connections, and long writes.
+"""The database: whether its tables are of this version, whether it answers, its connections, long writes, triggers.
 
 One server at a time makes or changes the tables; others that start at the same moment wait for it. SQLite allows one
 writer at a time, and judges must not wait for a large study: long writes are made in short turns. What was deleted is
 gone from SQLite's files too.
+
+Triggers keep true what must never be false, whoever writes. They are made again after every migration, because SQLite
+loses the triggers of a table that a migration makes anew.
 """
 
 import fcntl
@@ -11,13 +14,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import Model, QuerySet
+from django.db.models.signals import post_migrate
 
 from judgemap.errors import StudyError
 
@@ -260,3 +265,43 @@ def _batches(rows: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[R
 def _rest(seconds: float) -> None:
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         time.sleep(REST * seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A trigger: ``event`` on ``table``, in rows where ``when``, is refused with a message or followed by ``then``."""
+
+    name: str
+    table: str
+    event: str
+    when: str = "TRUE"
+    refuse: str = ""
+    then: str = ""
+
+    def statements(self, vendor: str) -> list[str]:
+        """Return the SQL that makes the trigger, replacing one of the same name."""
+        moment = "BEFORE" if self.refuse else "AFTER"
+        if vendor == "sqlite":
+            when = self.when.replace("IS DISTINCT FROM", "IS NOT")
+            act = f"SELECT RAISE(ABORT, '{self.refuse}')" if self.refuse else self.then
+            made = f"CREATE TRIGGER {self.name} {moment} {self.event} ON {self.table} WHEN {when} BEGIN {act}; END"
+            return [f"DROP TRIGGER IF EXISTS {self.name}", made]
+        act = f"RAISE EXCEPTION '{self.refuse}'" if self.refuse else self.then
+        fires = f"{moment} {self.event} ON {self.table} FOR EACH ROW WHEN ({self.when})"
+        body = f"$$ BEGIN {act}; RETURN NULL; END $$"
+        return [
+            f"CREATE OR REPLACE FUNCTION {self.name}() RETURNS trigger LANGUAGE plpgsql AS {body}",
+            f"DROP TRIGGER IF EXISTS {self.name} ON {self.table}",
+            f"CREATE TRIGGER {self.name} {fires} EXECUTE FUNCTION {self.name}()",
+        ]
+
+
+def keep_trigger(trigger: Trigger, app: Any) -> None:  # noqa: ANN401 - an AppConfig, whose type is generic
+    """Make the trigger after every migration of the app's tables."""
+
+    def make(using: str, **_: object) -> None:
+        with connections[using].cursor() as cursor:
+            for statement in trigger.statements(connections[using].vendor):
+                cursor.execute(statement)
+
+    post_migrate.connect(make, sender=app, weak=False, dispatch_uid=trigger.name)

@@ -4,9 +4,6 @@ Granian's own WSGI interface gives a thread to every request that has begun, wai
 a client that does not read: clients that send or read slowly would hold every thread, or all of the memory, and judges
 would wait for them. Here, bodies and responses have a least rate, only researchers who are signed in send long bodies,
 and one address has a limited number of requests under way.
-
-It also counts requests for Prometheus, in every server process; one process shows the counts, on a separate port. They
-name no study, judge or address, only kinds of pages, statuses, times and free resources.
 """
 
 import asyncio
@@ -14,25 +11,27 @@ import io
 import ipaddress
 import logging
 import os
-import shutil
 import socket
 import stat
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
+from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import DatabaseError, InterfaceError, close_old_connections
 from django.http.cookie import parse_cookie
+
+from judgemap.web.server.health import Observe
 
 logger = logging.getLogger(__name__)
 FOR_JUDGES = ("/j/", "/s/", "/withdraw", "/static/", "/healthz")
@@ -54,9 +53,6 @@ SECONDS_UNREAD = 20
 """For how long a client may take nothing of what it was sent; the system then drops the connection."""
 
 Headers = list[tuple[str, str]]
-Observe = Callable[[str, str, int, float], None]
-"""Takes a request's method and path, its status, and the seconds until the response was ready."""
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 class RefusedError(Exception):
@@ -83,11 +79,11 @@ class Gateway:
 
     def __init__(
         self,
-        application: Application,
+        application: WSGIApplication,
         judges: int,
         others: int,
         observe: Observe | None = None,
-        may_send: Callable[[dict[str, Any]], bool] | None = None,
+        may_send: Callable[[WSGIEnvironment], bool] | None = None,
     ) -> None:
         self._application, self._observe, self._may_send = application, observe, may_send or is_signed_in
         self._judges = ThreadPoolExecutor(judges, "judges")
@@ -126,7 +122,7 @@ class Gateway:
             if not self._under_way[address]:
                 del self._under_way[address]
 
-    async def _serve(self, environ: dict[str, Any], protocol: Any) -> int:  # noqa: ANN401 - granian's
+    async def _serve(self, environ: WSGIEnvironment, protocol: Any) -> int:  # noqa: ANN401 - granian's
         for_judges = environ["PATH_INFO"].startswith(FOR_JUDGES)
         pool = self._judges if for_judges else self._others
         if not for_judges and self._waiting >= MOST_WAITING:
@@ -144,7 +140,7 @@ class Gateway:
             await _send(protocol, answered, pool)
         return answered.status
 
-    async def _body(self, environ: dict[str, Any], protocol: Any) -> IO[bytes]:  # noqa: ANN401 - granian's
+    async def _body(self, environ: WSGIEnvironment, protocol: Any) -> IO[bytes]:  # noqa: ANN401 - granian's
         """Wait for the body; if it is too long for any page, do not wait, and let Django say so."""
         text = environ.get("CONTENT_LENGTH") or "0"
         length = int(text) if text.isdecimal() else settings.LONGEST_BODY + 1
@@ -175,7 +171,7 @@ class Gateway:
         body.seek(0)
         return body
 
-    def _answer(self, environ: dict[str, Any]) -> Answered:
+    def _answer(self, environ: WSGIEnvironment) -> Answered:
         """Let Django answer, in a thread, and read the beginning of its response."""
         started: list[tuple[str, Headers]] = []
         try:
@@ -227,7 +223,7 @@ async def _send(protocol: Any, answered: Answered, pool: ThreadPoolExecutor) -> 
         await loop.run_in_executor(pool, answered.close)
 
 
-def is_signed_in(environ: dict[str, Any]) -> bool:
+def is_signed_in(environ: WSGIEnvironment) -> bool:
     """Say whether a request comes from a researcher, before Django reads the rest of it."""
     key = parse_cookie(environ.get("HTTP_COOKIE", "")).get(settings.SESSION_COOKIE_NAME)
     try:
@@ -238,7 +234,7 @@ def is_signed_in(environ: dict[str, Any]) -> bool:
         close_old_connections()
 
 
-def address_of(environ: dict[str, Any]) -> str:
+def address_of(environ: WSGIEnvironment) -> str:
     """Return the address that a request comes from, as the proxy says if there is one; empty for this machine."""
     address: str = environ["REMOTE_ADDR"]
     if settings.BEHIND_TLS:
@@ -275,10 +271,10 @@ class Pieces:
         return iter(lambda: self._file.read(CHUNK), b"")
 
 
-def make_environ(scope: Any) -> dict[str, Any]:  # noqa: ANN401 - granian's
+def make_environ(scope: Any) -> WSGIEnvironment:  # noqa: ANN401 - granian's
     """Describe a request in WSGI's terms."""
     server, _, port = scope.server.rpartition(":")
-    environ: dict[str, Any] = {
+    environ: WSGIEnvironment = {
         "REQUEST_METHOD": scope.method,
         "SCRIPT_NAME": "",
         "PATH_INFO": scope.path.encode().decode("latin-1"),
@@ -303,81 +299,3 @@ def make_environ(scope: Any) -> dict[str, Any]:  # noqa: ANN401 - granian's
             between = "; " if key == "HTTP_COOKIE" else ","
             environ[key] = f"{environ[key]}{between}{value}" if key in environ else value
     return environ
-
-
-FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable that tells prometheus-client where processes pool their counts."""
-BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
-
-
-def kind_of(method: str, path: str) -> str:
-    """Return the kind of page at an address.
-
-    >>> kind_of("POST", "/j/dGhlIHRva2Vu/answer"), kind_of("GET", "/j/dGhlIHRva2Vu/"), kind_of("GET", "/studies/wards")
-    ('answer', 'judge', 'researcher')
-    """
-    if method == "POST" and path.startswith("/j/") and path.endswith("/answer"):
-        return "answer"
-    beginnings = {
-        "judge": ("/j/", "/s/", "/withdraw"),
-        "static": ("/static/",),
-        "api": ("/api/",),
-        "health": ("/healthz",),
-    }
-    return next((kind for kind, paths in beginnings.items() if path.startswith(paths)), "researcher")
-
-
-def start_metrics(data: Path, host: str, port: int) -> None:
-    """Show the metrics at ``http://host:port/metrics``; call this in the server before it starts its processes."""
-    folder = data / "metrics"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    os.environ[FOLDER] = str(folder.absolute())
-    from prometheus_client import CollectorRegistry, start_http_server
-    from prometheus_client.multiprocess import MultiProcessCollector
-
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    registry.register(_Machine())
-    start_http_server(port, host, registry)
-
-
-def observer() -> Observe | None:
-    """Return a function that counts requests in this process; None if metrics are off."""
-    if FOLDER not in os.environ:
-        return None
-    from prometheus_client import Counter, Histogram
-
-    count = Counter("judgemap_requests", "Requests by kind of page and status.", ("kind", "status"))
-    seconds = Histogram("judgemap_request_seconds", "Seconds until the response was ready.", ("kind",), buckets=BUCKETS)
-
-    def observe(method: str, path: str, status: int, taken: float) -> None:
-        kind = kind_of(method, path)
-        count.labels(kind, str(status)).inc()
-        seconds.labels(kind).observe(taken)
-
-    return observe
-
-
-class _Machine:
-    """What is looked up on request: health, free disk space, and jobs that wait or run."""
-
-    def collect(self) -> Iterator[Any]:
-        from django.conf import settings
-        from django.db import connection
-        from prometheus_client.core import GaugeMetricFamily as Gauge
-
-        from judgemap.web.server.health import find_problem
-        from judgemap.web.server.jobs import kinds
-
-        problem = find_problem()
-        yield Gauge("judgemap_healthy", "1 while answers can be stored, as /healthz says.", value=float(not problem))
-        free = shutil.disk_usage(settings.DATA).free
-        yield Gauge("judgemap_disk_free_bytes", "Free space on the data folder's disk.", value=float(free))
-        jobs = Gauge("judgemap_jobs", "Fits and forecasts that wait or run.", labels=("kind", "status"))
-        for kind in kinds() if not problem else ():
-            for status in kind.UNDER_WAY:
-                count = kind._default_manager.filter(status=status).count()  # noqa: SLF001 - Django's
-                jobs.add_metric((kind.NAME, str(status)), count)
-        yield jobs
-        connection.close()

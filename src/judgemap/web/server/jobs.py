@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 from django.apps import apps
 from django.conf import settings
@@ -326,7 +326,7 @@ class Job(models.Model):
     def _rows(cls) -> "Manager[Self]":
         return cls._default_manager
 
-    def _fields(self, *names: str) -> dict[str, Any]:
+    def _fields(self, *names: str) -> dict[str, object]:
         return {name: getattr(self, name) for name in names}
 
     def _end(self, status: Status, text: str) -> None:

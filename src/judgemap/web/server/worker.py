@@ -16,7 +16,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from judgemap.web.server.database import is_outage
 from judgemap.web.server.jobs import HERE, LANES, SILENCE, STOPPING, claim_next, kinds, let_go, worker_round
-from judgemap.web.server.temporary import sweep
+from judgemap.web.server.supervise import sweep
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.2

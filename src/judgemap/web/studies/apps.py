@@ -13,8 +13,8 @@ class StudiesConfig(AppConfig):
         """Keep the log as it is written; have the worker remove deleted studies when their grace period is over."""
         from django.db.models.signals import post_migrate
 
+        from judgemap.web.server.database import keep_trigger
         from judgemap.web.server.jobs import worker_round
-        from judgemap.web.server.triggers import keep_trigger
         from judgemap.web.studies.keeping import remove_due
         from judgemap.web.studies.models import ACTS_ONLY_ADDED, begin_log
 

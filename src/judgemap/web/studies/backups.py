@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from socket import gethostname
-from typing import Any
 
 from django.utils import timezone
 
@@ -112,20 +111,20 @@ def delete_stale() -> list[Path]:
 
 def _listed() -> list[Listed]:
     """Return the backups that there are: those in the log, less what it says was deleted and what is missing here."""
-    written: dict[tuple[str, str], dict[str, Any]] = {}
+    written: dict[tuple[str, str], tuple[int, Lock | None]] = {}
     acts = Act.objects.filter(verb__in=(WRITTEN, DELETED)).order_by("number")
     for verb, detail in acts.values_list("verb", "detail"):
         if verb == WRITTEN:
-            written[detail["host"], detail["file"]] = detail
+            lock = None if detail["encrypted"] == "passphrase" else Lock(tuple(detail["recipients"]))
+            written[detail["host"], detail["file"]] = (detail["entry"], lock)
         for file in detail["deleted"]:
             written.pop((detail["host"], file), None)
     listed, machine = [], gethostname()
-    for (host, file), detail in written.items():
+    for (host, file), (entry, lock) in written.items():
         # Another machine's file may be here too, in a shared folder, unless it is one that this machine wrote.
         is_here = Path(file).exists() and (host == machine or (machine, file) not in written)
-        lock = None if detail["encrypted"] == "passphrase" else Lock(tuple(detail["recipients"]))
         if is_here or host != machine:
-            listed.append(Listed(host, Path(file), detail["entry"], lock, is_here))
+            listed.append(Listed(host, Path(file), entry, lock, is_here))
     return listed
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import CONSENT, LONGEST, TEXTS, StudyDefinition
-from judgemap.web.server.public_address import check_address
+from judgemap.web.server.tokens import check_address
 from judgemap.web.studies.models import Study, StudyVersion
 from judgemap.web.studies.upload.reading import MOST_AREAS
 

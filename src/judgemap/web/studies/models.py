@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from judgemap.study.data.definition import LONGEST
+from judgemap.web.server.database import Trigger
 from judgemap.web.server.jobs import Job, job_constraints
-from judgemap.web.server.triggers import Trigger
 
 MUST_BE_TRANSLATED = ("question", "instructions", "consent")
 """Essential texts: nobody should agree to a text, or answer a question, in a language they cannot read."""

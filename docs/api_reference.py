@@ -1,4 +1,4 @@
-"""The reference of the programming interface, from its own description: ``python -m judgemap.web.api.reference``."""
+"""Write the reference of the programming interface, from its own description: python docs/api_reference.py FILE."""
 
 import os
 import sys
@@ -35,7 +35,7 @@ def write_reference(schema: Shape) -> str:
 
 
 def _operation(path: str, operation: Shape, schema: Shape) -> str:
-    lines = [f"## {operation['summary']}", f"`GET {path}`", "", _words(operation.get("description", "")), ""]
+    lines = [f"## {operation['summary']}", f"`GET {path}`", "", operation.get("description", "").strip(), ""]
     asked = [each for each in operation.get("parameters", []) if each["in"] == "query"]
     if asked:
         lines += ["| parameter | | |", "|---|---|---|", *map(_parameter, asked), ""]
@@ -59,10 +59,10 @@ def _answer(shape: Shape, schema: Shape) -> list[str]:
     name = _name(shape["items"] if many else shape)
     if name is None:
         return ["Answers a list of objects.", ""]
-    lines = [f"Answers {'a list of ' if many else ''}`{name}`: {_words(_of(schema, name)['description'])}", ""]
+    lines = [f"Answers {'a list of ' if many else ''}`{name}`: {_of(schema, name)['description'].strip()}", ""]
     lines += _fields(name, schema)
     for inner in _inside(name, schema):
-        lines += [f"`{inner}`: {_words(_of(schema, inner)['description'])}", "", *_fields(inner, schema)]
+        lines += [f"`{inner}`: {_of(schema, inner)['description'].strip()}", "", *_fields(inner, schema)]
     return lines
 
 
@@ -112,10 +112,6 @@ def _kind(shape: Shape) -> str:
     return " ".join([kinds.get(kind, kind), *limits])
 
 
-def _words(text: str) -> str:
-    return text.strip()
-
-
 def main(path: str) -> None:
     """Write the reference into a file."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "judgemap.web.settings")
@@ -124,8 +120,7 @@ def main(path: str) -> None:
     django.setup()
     from judgemap.web.api.endpoints import api
 
-    schema: Shape = api.get_openapi_schema(path_prefix="/api/v1/")
-    Path(path).write_text(write_reference(schema), encoding="utf-8")
+    Path(path).write_text(write_reference(api.get_openapi_schema(path_prefix="/api/v1/")), encoding="utf-8")
 
 
 if __name__ == "__main__":
