@@ -49,7 +49,7 @@ class Setting:
         if isinstance(self.variance, FixedVariance):
             log_variance = np.full(size, np.log(self.variance.value))
         else:
-            log_variance = np.log(self.variance.scale / rng.standard_gamma(self.variance.shape, size))
+            log_variance = np.array([self.variance.terms.draw(rng) for _ in range(size)])
         return np.exp(log_variance / 2)[:, None] * self.covariance.draw(rng, size), log_variance
 
     def draw_counts(self, rng: np.random.Generator, strengths: FloatArray) -> PairCounts:

@@ -12,6 +12,7 @@ Source: Polson, Scott and Windle (2013), JASA 108, 1339-1349; Yu and Meng (2011)
 
 import numpy as np
 from judges_quadrature import log_chances
+from quadrature import log_prior_of_variance
 from scipy import linalg
 from scipy.special import expit
 
@@ -91,7 +92,7 @@ def _design(model):
 def _of_variance(prior):
     if isinstance(prior, FixedVariance):
         return None
-    return lambda x: -prior.shape * x - prior.scale * np.exp(-x)
+    return lambda x: log_prior_of_variance(prior, x)
 
 
 def _half_cauchy(scale):

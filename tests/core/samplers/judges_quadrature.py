@@ -7,9 +7,10 @@ each judge alone. The likelihood is written out afresh, in the usual symbols: no
 import itertools
 
 import numpy as np
+from quadrature import axis_of_variance, log_prior_of_variance
 
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import InverseGamma
+from judgemap.core.model.prior import FixedVariance
 
 SCALES = ("log_variance", "smoothness", "log_disagreement", "tie_chance", "lean", "log_side", "log_attention")
 
@@ -72,7 +73,7 @@ def _axes(model, grid):
     axes = {f"z{i}": np.linspace(-5, 5, per_contrast) for i in range(model.n_areas - 1)}
     chance, wide = (np.arange(per_scale) + 0.5) / per_scale, np.linspace(-13, 11, per_scale)
     ranges = {
-        "log_variance": (isinstance(model.variance, InverseGamma), np.linspace(-4, 5, per_scale)),
+        "log_variance": (not isinstance(model.variance, FixedVariance), axis_of_variance(model.variance, per_scale)),
         "smoothness": (parts.smoothness, chance),
         "log_disagreement": (parts.disagreement, wide),
         "tie_chance": (parts.ties, chance),
@@ -103,7 +104,7 @@ def _log_prior(model, points):
     value = sum(-(points[f"z{i}"] ** 2) / 2 for i in range(model.n_areas - 1))
     if "log_variance" in points:
         tau = points["log_variance"]
-        value = value - model.variance.shape * tau - model.variance.scale * np.exp(-tau)
+        value = value + log_prior_of_variance(model.variance, tau)
     if "local" in points:
         totals, place = np.unique(points["local"], return_inverse=True)
         value = value + _log_local(totals)[place]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from judgemap.core.model.prior import FixedVariance, Model
+from judgemap.core.model.prior import FixedVariance, HalfNormal, Model, VariancePrior
 from judgemap.core.types import FloatArray
 
 KNOWN: dict[tuple[object, ...], dict[str, float]] = {}
@@ -29,8 +29,8 @@ def _integrate(model: Model) -> dict[str, float]:
         taus = np.array([np.log(model.variance.value)])
         log_prior_tau = np.zeros(1)
     else:
-        taus = np.linspace(-4.5, 6, 140)
-        log_prior_tau = -model.variance.shape * taus - model.variance.scale * np.exp(-taus)
+        taus = axis_of_variance(model.variance, 140)
+        log_prior_tau = log_prior_of_variance(model.variance, taus)
     # Contrasts are measured in units of α, so that one grid fits every α.
     z = np.stack(np.meshgrid(*[side] * (n - 1), indexing="ij"), axis=-1).reshape(-1, n - 1)
     log_prior_z = -np.einsum("ki,ij,kj->k", z, np.linalg.inv(prior), z) / 2
@@ -47,6 +47,19 @@ def _integrate(model: Model) -> dict[str, float]:
     named = {f"strength_{i}": means[i] for i in range(n)}
     named |= {f"strength_{i} sd": np.sqrt(means[n + i] - means[i] ** 2) for i in range(n)}
     return named | {"log α²": means[2 * n], "log α² sd": np.sqrt(max(means[2 * n + 1] - means[2 * n] ** 2, 0.0))}
+
+
+def axis_of_variance(prior: VariancePrior, points: int) -> FloatArray:
+    """Return a grid of log α² that reaches as far as the prior: a half-normal α can be close to 0."""
+    return np.linspace(-16 if isinstance(prior, HalfNormal) else -4.5, 6, points)
+
+
+def log_prior_of_variance(prior: VariancePrior, tau: FloatArray) -> FloatArray:
+    """Log density of τ = log α²: that of α times α, or that of α² times α²."""
+    if isinstance(prior, HalfNormal):
+        alpha = np.exp(tau / 2)
+        return np.log(alpha) - (alpha / prior.scale) ** 2 / 2
+    return -prior.shape * tau - prior.scale * np.exp(-tau)
 
 
 def _log_joint(model: Model, z: FloatArray, back: FloatArray, tau: float, log_prior_z: FloatArray) -> FloatArray:

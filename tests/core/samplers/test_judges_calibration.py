@@ -28,7 +28,7 @@ from judgemap.core.model.judges import (
     draw_panel,
 )
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import InverseGamma, communicability
+from judgemap.core.model.prior import HalfNormal, VariancePrior, communicability
 from judgemap.core.samplers.judges import hmc
 from judgemap.core.samplers.judges import layout as panel_layout
 from judgemap.core.samplers.judges.target import parameters, roughness
@@ -46,7 +46,7 @@ class Setting:
     """The joint distribution to simulate from."""
 
     parts: Parts
-    variance: InverseGamma = InverseGamma(5, 5)  # noqa: RUF009 - a frozen value
+    variance: VariancePrior = HalfNormal(1.5)  # noqa: RUF009 - a frozen value
     answers: tuple[int, ...] = tuple(ANSWERS)
 
     def draw(self, rng):

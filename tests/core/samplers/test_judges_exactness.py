@@ -17,7 +17,7 @@ from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability, independent
+from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, communicability, independent
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.judges import compiled, hmc
 from judgemap.core.samplers.judges.hmc import sample_panel
@@ -52,7 +52,7 @@ def three_areas(parts, variance=FixedVariance(1.5)):  # noqa: B008
 MODELS = {
     "ties": (two_areas(Parts(ties=TieRule.RAO_KUPPER), InverseGamma(3, 3)), (81, 60, 1)),
     "Davidson's ties": (two_areas(Parts(ties=TieRule.DAVIDSON), InverseGamma(3, 3)), (81, 60, 1)),
-    "views": (two_areas(Parts(disagreement=Disagreement(PAIR)), InverseGamma(3, 3)), (31, 40, 61)),
+    "views": (two_areas(Parts(disagreement=Disagreement(PAIR)), HalfNormal(2.0)), (31, 40, 61)),
     "views and ties": (two_areas(Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(PAIR))), (31, 30, 61)),
     "views on three areas": (three_areas(Parts(disagreement=Disagreement(PATH))), (21, 40, 31)),
     "side": (two_areas(Parts(side=Side())), (121, 30, 61)),  # E|x − mean| has a kink: 31 points are 3 % off

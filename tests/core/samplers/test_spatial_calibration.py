@@ -8,7 +8,7 @@ import pytest
 from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability
+from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, communicability
 from judgemap.core.samplers import gibbs
 from judgemap.core.samplers.spatial import hmc
 
@@ -18,6 +18,7 @@ FALSE_ALARM = 1e-3
 SQUARE = communicability(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
 SETTINGS = {
     "α² inferred": Setting(SQUARE, InverseGamma(5, 5), comparisons=12),
+    "α half-normal": Setting(SQUARE, HalfNormal(1.5), comparisons=12),
     "α² fixed": Setting(SQUARE, FixedVariance(1.5), comparisons=12),
 }
 
@@ -45,7 +46,9 @@ def worst_p(rng, build, setting, replicates):
     return min(uniformity(r, draws=31) for r in ranks.values()) * len(ranks)
 
 
-@pytest.mark.parametrize("name", ["α² inferred", pytest.param("α² fixed", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if "half" in name else pytest.mark.slow) for name in SETTINGS]
+)
 @pytest.mark.parametrize("sampler", BUILDS)
 def test_geweke(sampler, name):
     setting = SETTINGS[name]

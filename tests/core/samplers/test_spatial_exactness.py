@@ -11,7 +11,7 @@ from judgemap.core.model import likelihood
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.likelihood import differences
-from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
+from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import gibbs, polyagamma
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, sample
@@ -38,6 +38,7 @@ def three_areas(variance=InverseGamma(3, 3)):  # noqa: B008
 MODELS = {
     "two areas": two_areas(),
     "two areas, α² fixed": two_areas(FixedVariance(2.0)),
+    "two areas, α half-normal": two_areas(HalfNormal(1.5)),
     "three areas, spatial": three_areas(),
     "three areas, α² fixed": three_areas(FixedVariance(1.5)),
 }
@@ -136,6 +137,14 @@ def test_planted_bugs_in_hmc_are_caught(monkeypatch, bug):
     monkeypatch.setattr(hmc, "log_density", bug(hmc.log_density))
     draws = sample(np.random.default_rng(7), MODELS["three areas, spatial"], "hmc", SHORT["hmc"])
     assert largest(moment_errors(draws, MODELS["three areas, spatial"])) > LIMIT
+
+
+def test_a_half_normal_prior_of_the_wrong_quantity_is_caught(monkeypatch):
+    """e^{−α²/(2s²)} taken for the density of α² and not of α: its Jacobian forgotten."""
+    name, right = "two areas, α half-normal", HalfNormal.terms
+    monkeypatch.setattr(HalfNormal, "terms", property(lambda prior: right.fget(prior)._replace(power=1.0)))
+    draws = sample(np.random.default_rng(7), MODELS[name], "hmc", SHORT["hmc"])
+    assert largest(moment_errors(draws, MODELS[name])) > LIMIT
 
 
 def test_hmc_gradient_is_that_of_its_density():

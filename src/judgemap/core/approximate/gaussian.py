@@ -22,7 +22,7 @@ from judgemap.core.approximate import laplace
 from judgemap.core.approximate.newton import inverse
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.likelihood import differences, information, laplacian
-from judgemap.core.model.prior import FixedVariance, InverseGamma, Model
+from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, Model
 from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
@@ -76,8 +76,8 @@ class Gaussian(NamedTuple):
 def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
     """Find the nearest Gaussian, starting from ``near`` if given; falls back on Laplace's if the search fails.
 
-    If α² ~ InvGamma(χ, ω) is not fixed, it is chosen to agree with the strengths found: 1/α² is the mean of
-    Gamma(χ + N/2, rate ω + E[λᵀC⁻¹λ]/2), its nearest distribution. (Found by the secant method in log α².)
+    If α² is not fixed, it is chosen to agree with the strengths found: log α² is the most likely one given λᵀC⁻¹λ, at
+    its mean. (Found by the secant method in log α².)
 
     >>> from judgemap.core.model.counts import count_pairs
     >>> from judgemap.core.model.prior import independent
@@ -88,12 +88,12 @@ def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
     match model.variance:
         case FixedVariance(value):
             return _at(model, value, near)
-        case InverseGamma():
+        case _:
             start = near.variance if near is not None else np.exp(laplace.approximate(model).log_variance_mean)
             return _with_variance(model, model.variance, _at(model, float(start), near))
 
 
-def _with_variance(model: Model, prior: InverseGamma, now: Gaussian) -> Gaussian:
+def _with_variance(model: Model, prior: HalfNormal | InverseGamma, now: Gaussian) -> Gaussian:
     """Solve f(τ) = τ for τ = log α², where f updates α² from the strengths found at τ."""
     tau, change = [np.log(now.variance)], [_updated(model, prior, now) - np.log(now.variance)]
     for _ in range(ROUNDS):
@@ -111,10 +111,10 @@ def _with_variance(model: Model, prior: InverseGamma, now: Gaussian) -> Gaussian
     return _at_mode(model, variance)
 
 
-def _updated(model: Model, prior: InverseGamma, now: Gaussian) -> float:
+def _updated(model: Model, prior: HalfNormal | InverseGamma, now: Gaussian) -> float:
     precision = model.covariance.inverse
     size = now.mean @ precision @ now.mean + (precision * now.covariance).sum()
-    return float(np.log((prior.scale + size / 2) / (prior.shape + len(now.mean) / 2)))
+    return prior.terms.given(len(now.mean), size).mode
 
 
 def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:

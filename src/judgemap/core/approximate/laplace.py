@@ -92,14 +92,14 @@ def mode(model: Model, log_variance: float, start: FloatArray) -> FloatArray:
 def _log_variance_moments(model: Model, g: FloatArray, r: FloatArray) -> tuple[float, float]:
     """Mean and sd of τ under its approximate marginal posterior, by quadrature on a grid.
 
-    log p(τ) ≈ ½Σ r²/(g + e^{−τ}) − ½Σ log(1 + g e^τ) − χτ − ωe^{−τ}.
+    log p(τ) ≈ ½Σ r²/(g + e^{−τ}) − ½Σ log(1 + g e^τ) + the log density of the prior.
     """
     if isinstance(model.variance, FixedVariance):
         raise TypeError("a fixed α² has no posterior")
     inverse = np.exp(-GRID)
     gain = (r**2) @ (1 / (g[:, None] + inverse)) / 2
     volume = np.log1p(g[:, None] * np.exp(GRID)).sum(axis=0) / 2
-    log_density = gain - volume - model.variance.shape * GRID - model.variance.scale * inverse
+    log_density = gain - volume + model.variance.terms.log_density(GRID)
     weight = np.exp(log_density - log_density.max())
     weight /= weight.sum()
     mean = float(weight @ GRID)

@@ -204,11 +204,8 @@ def draw_panel(
     (2, 3)
     """
     scales: dict[str, float] = {}
-    if isinstance(variance, FixedVariance):
-        alpha2 = variance.value
-    else:
-        alpha2 = variance.scale / rng.standard_gamma(variance.shape)
-    scales["log_variance"] = float(np.log(alpha2))
+    tau = float(np.log(variance.value)) if isinstance(variance, FixedVariance) else variance.terms.draw(rng)
+    scales["log_variance"] = tau
     strengths, local = covariance.draw(rng, 1)[0], None
     if parts.smoothness is not None:
         rho, local = float(rng.random()), parts.smoothness.draw_local(rng, len(strengths))
@@ -230,7 +227,7 @@ def draw_panel(
         attention = 1 + np.exp(scales["log_attention"] / 2) * rng.standard_normal(n_judges)
     if parts.lapses is not None:
         lapse = rng.beta(1.0, parts.lapses.rest, n_judges)
-    return Panel(np.sqrt(alpha2) * strengths, views, side, attention, lapse, scales, local)
+    return Panel(np.exp(tau / 2) * strengths, views, side, attention, lapse, scales, local)
 
 
 def answer(

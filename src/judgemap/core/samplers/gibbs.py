@@ -2,7 +2,7 @@
 
     z_ij | λ ~ PG(n_ij, λ_i − λ_j)                         for every compared pair
     λ | z, α² ~ N(μ, B),  B = (XᵀZX + C⁻¹/α²)⁻¹,  μ = B Xᵀ(y − n/2)
-    α² | λ ~ InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2)
+    α² | λ ~ InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2)               or generalised inverse Gaussian, if α is half-normal
 
 λ is not centred inside the chain: with a proper prior the draw is exact as it is.
 """
@@ -81,8 +81,7 @@ def draw_gaussian(rng: np.random.Generator, precision: FloatArray, linear: Float
 def draw_log_variance(
     rng: np.random.Generator, prior: VariancePrior, inverse: FloatArray, strengths: FloatArray
 ) -> float:
-    """Draw log α² from its full conditional, InvGamma(χ + N/2, ω + λᵀC⁻¹λ/2), or return the fixed value."""
+    """Draw log α² from its full conditional, or return the fixed value."""
     if isinstance(prior, FixedVariance):
         return float(np.log(prior.value))
-    rate = prior.scale + strengths @ inverse @ strengths / 2
-    return float(np.log(rate) - np.log(rng.standard_gamma(prior.shape + len(strengths) / 2)))
+    return prior.terms.given(len(strengths), strengths @ inverse @ strengths).draw(rng)

@@ -123,7 +123,7 @@ class Draws:
         if areas is None:
             areas = np.unique(np.linspace(0, self.strengths.shape[2] - 1, WATCHED_AREAS).astype(np.int64))
         chosen = self.strengths[:, :, areas] - self.level[:, :, None]
-        statistics = ("acceptance", "divergences")
+        statistics = ("acceptance", "divergences", "restarts")
         scalars = [a[:, :, None] for name, a in self.arrays.items() if a.ndim == 2 and name not in statistics]
         return np.concatenate([chosen, *scalars], axis=2)
 

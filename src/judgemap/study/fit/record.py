@@ -15,7 +15,7 @@ import numpy as np
 from judgemap.core.assess.partitions import Convergence
 from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.prior import FixedVariance
+from judgemap.core.model.prior import FixedVariance, HalfNormal
 from judgemap.core.samplers.run import Draws, Plan
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
@@ -218,6 +218,8 @@ class FitRecord:
         variance = self.settings.variance
         if isinstance(variance, FixedVariance):
             return {"alpha2": variance.value}
+        if isinstance(variance, HalfNormal):
+            return {"alpha_scale": variance.scale}
         return {"chi": variance.shape, "omega": variance.scale}
 
     def to_dict(self) -> Json:

@@ -23,7 +23,7 @@ constant, is
 with −½(Vw)ᵀK⁻¹Vw for the map if its smoothness is inferred. Gradients are written by hand, going backwards through the
 same steps. The scales, single numbers on the whole real line, and the logarithms of their priors are
 
-    log_variance       τ = log α²,            α² ~ InvGamma(χ, ω): −χτ − ωe^{−τ}
+    log_variance       τ = log α²: see `prior.Terms`
     log_disagreement   log σ²: half-Cauchy(s) on σ: ½x − log(1 + e^x/s²); likewise log_side, log σ_b², and
                        log_attention, log σ_a²
     tie_chance         logit p,               p ~ U(0, 1):         log p(1 − p)
@@ -55,7 +55,7 @@ from scipy.special import expit, log_ndtr
 from judgemap.core.model import outcomes
 from judgemap.core.model.judges import Lapses, PanelModel, Smoothness
 from judgemap.core.model.outcomes import add_up
-from judgemap.core.model.prior import Covariance, FixedVariance, InverseGamma
+from judgemap.core.model.prior import Covariance, FixedVariance
 from judgemap.core.samplers.judges.layout import Layout, Views, onto_areas
 from judgemap.core.samplers.slices import slice_sample
 from judgemap.core.types import FloatArray
@@ -267,8 +267,9 @@ class Scale(NamedTuple):
 def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
     """List the scales of the parts that are on; ``log_variance`` is a first guess at log α²."""
     parts, chosen = model.parts, []
-    if isinstance(model.variance, InverseGamma):
-        chosen.append(_inverse_gamma(model.variance, log_variance))
+    if not isinstance(model.variance, FixedVariance):
+        prior = model.variance.terms
+        chosen.append(Scale("log_variance", prior.log_density, prior.slope, log_variance))
     if parts.disagreement is not None:
         chosen.append(_half_cauchy("log_disagreement", parts.disagreement.scale, log_variance - 1.0))
     if parts.ties is not None:
@@ -279,15 +280,6 @@ def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
     if parts.attention is not None:
         chosen.append(_half_cauchy("log_attention", parts.attention.scale, -2.0))
     return tuple(chosen)
-
-
-def _inverse_gamma(prior: InverseGamma, start: float) -> Scale:
-    return Scale(
-        "log_variance",
-        lambda x: -prior.shape * x - prior.scale * np.exp(-x),
-        lambda x: -prior.shape + prior.scale * np.exp(-x),
-        start,
-    )
 
 
 def _half_cauchy(name: str, scale: float, start: float) -> Scale:

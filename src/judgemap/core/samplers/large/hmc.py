@@ -197,8 +197,9 @@ class Centre:
 def find_centre(model: LargeModel) -> Centre:
     """Find the centre of the strengths, and the α² that agrees with it (MacKay's evidence iteration).
 
-    α² = (ω + mᵀC⁻¹m/2) / (χ + γ/2), where γ = N − tr(C⁻¹H⁻¹)/α² is the number of directions the answers say something
-    about. Random vectors come from a fixed seed. Where chains end up does not depend on any of this.
+    α² is the most likely one given mᵀC⁻¹m of γ areas, where γ = N − tr(C⁻¹H⁻¹)/α² is the number of directions the
+    answers say something about. Random vectors come from a fixed seed. Where chains end up does not depend on any of
+    this.
     """
     rng = np.random.default_rng(0)
     prior, smoother, counts = model.variance, model.smoother, model.counts
@@ -215,8 +216,7 @@ def find_centre(model: LargeModel) -> Centre:
             trace = float((probes * curvature.solve(probes, ROUGH)).sum() / PROBES)
             told = max(smoother.n_areas - np.exp(-tau) * trace, 1.0)
             size = float(mean @ smoother.precision(mean[:, None])[:, 0])
-            better = float(np.log((prior.scale + size / 2) / (prior.shape + told / 2)))
-            change = float(np.clip(better - tau, -2.0, 2.0))
+            change = float(np.clip(prior.terms.given(told, size).mode - tau, -2.0, 2.0))
         if abs(change) < NEAR and smoothed >= SMOOTHED:
             break
         tau = float(np.clip(tau + change, -FARTHEST_START, FARTHEST_START))
@@ -225,8 +225,11 @@ def find_centre(model: LargeModel) -> Centre:
             draws = curvature.solve(curvature.noise(rng, PROBES), ROUGH)
             variance = (differences(counts, draws) ** 2).mean(axis=1)
             kappa, smoothed = 1 / np.sqrt(1 + np.pi / 8 * variance), smoothed + 1
-    sd = 0.0 if isinstance(prior, FixedVariance) else float(np.sqrt(2 / (2 * prior.shape + told)))
-    return Centre(mean, curvature, sd)
+    if isinstance(prior, FixedVariance):
+        return Centre(mean, curvature, 0.0)
+    # At its mode, −d²/dτ² log p(τ) = n/2 − k + 2ηα².
+    sharpness = told / 2 - prior.terms.power + 2 * prior.terms.direct * np.exp(tau)
+    return Centre(mean, curvature, float(1 / np.sqrt(sharpness)))
 
 
 def find_mode(model: LargeModel, log_variance: float, start: FloatArray, kappa: FloatArray) -> FloatArray:
@@ -530,13 +533,13 @@ def draw_variance(rng: np.random.Generator, target: LargeTarget, state: LargeSta
     prior = model.variance
     if isinstance(prior, FixedVariance):
         return state
-    shape, scale, chains = prior.shape, prior.scale, len(state.log_variance)
-    tau = np.log(scale + state.size / 2) - np.log(rng.standard_gamma(shape + model.smoother.n_areas / 2, chains))
+    terms, n = prior.terms, model.smoother.n_areas
+    tau = np.array([terms.given(n, size).draw(rng) for size in state.size])
 
     def height(at: FloatArray) -> FloatArray:
         """Return the log density at τ on the ray."""
         fit = model.likelihood(state.strengths * np.exp((at - tau) / 2))[1]
-        density = fit - shape * at - scale * np.exp(-at)
+        density = fit + terms.log_density(at)
         return np.where(np.abs(at) <= FARTHEST, density, -np.inf)
 
     moved = slice_line(rng, tau, height, SLICE_WIDTH * target.centre.log_variance_sd)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.prior import FixedVariance
+from judgemap.core.model.prior import FixedVariance, Terms
 from judgemap.core.samplers.compiled import compiled, tanh_of_half, within
 from judgemap.core.samplers.kernel import HUGE, Arrays, Likelihood
 from judgemap.core.samplers.spatial.hmc import FARTHEST, SpatialState, SpatialTarget
@@ -188,7 +188,7 @@ TOGETHER = 8
 
 
 class Posterior(NamedTuple):
-    """A `SpatialTarget` laid out for compiled code; with a fixed α², shape and scale are not used."""
+    """A `SpatialTarget` laid out for compiled code; with a fixed α², its prior is not used."""
 
     rows: Rows
     V: FloatArray
@@ -198,8 +198,7 @@ class Posterior(NamedTuple):
     log_variance_mean: float
     log_variance_sd: float
     fixed: bool
-    shape: float
-    scale: float
+    prior: Terms
 
 
 class Room(NamedTuple):
@@ -234,9 +233,9 @@ def build_posterior(target: SpatialTarget) -> Posterior:
     laplace, prior, rows = target.laplace, target.model.variance, lay_out(target.model.counts)
     V, Q, g, r = (np.ascontiguousarray(each) for each in (laplace.V, laplace.Q, laplace.g, laplace.r))
     mean, sd = float(laplace.log_variance_mean), float(laplace.log_variance_sd)
-    if isinstance(prior, FixedVariance):
-        return Posterior(rows, V, Q, g, r, mean, sd, fixed=True, shape=0.0, scale=0.0)
-    return Posterior(rows, V, Q, g, r, mean, sd, fixed=False, shape=float(prior.shape), scale=float(prior.scale))
+    fixed = isinstance(prior, FixedVariance)
+    terms = Terms(0.0, 0.0, 0.0) if isinstance(prior, FixedVariance) else Terms._make(map(float, prior.terms))
+    return Posterior(rows, V, Q, g, r, mean, sd, fixed, terms)
 
 
 def advance(
@@ -361,7 +360,9 @@ def evaluate(posterior: Posterior, room: Room, height: bool) -> None:  # noqa: F
             moved[k] += pull * (w[i, k] - half) * variance
             spread[k] += w[i, k] * w[i, k] + variance
     for k in range(chains):
-        slope_tau = inverse[k] * (moved[k] + spread[k] / 2 + posterior.scale) - n_areas / 2 - posterior.shape
+        prior = posterior.prior
+        slope_tau = inverse[k] * (moved[k] + spread[k] / 2 + prior.inverse) - n_areas / 2 + prior.power
+        slope_tau -= prior.direct / inverse[k]
         room.residual[n_areas, k] = 0.0 if posterior.fixed else posterior.log_variance_sd * slope_tau + q[n_areas, k]
 
 
@@ -383,7 +384,9 @@ def log_density(posterior: Posterior, room: Room) -> FloatArray:
     for k in range(chains):
         tau = posterior.log_variance_mean + posterior.log_variance_sd * v[k]
         height = -room.fall[k] - (inverse[k] * squares[k] + n_areas * tau + logs[k]) / 2
-        height -= v[k] * v[k] / 2 if posterior.fixed else posterior.shape * tau + posterior.scale * inverse[k]
+        prior = posterior.prior
+        fall = prior.inverse * inverse[k] - prior.power * tau + prior.direct / inverse[k]
+        height -= v[k] * v[k] / 2 if posterior.fixed else fall
         density[k] = height if abs(tau) <= FARTHEST else -np.inf
     return density
 

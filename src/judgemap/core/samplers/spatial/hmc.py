@@ -3,18 +3,18 @@
 Coordinates q = (u, v): τ = log α² = m + s·v and λ = Vw, w = r/(g + e^{−τ}) + u/√(g + e^{−τ}) (`approximate.laplace`),
 in which the posterior is nearly N(0, I), as `split_hmc` wants it:
 
-    log p(q) = ℓ(λ) − ½e^{−τ}wᵀw − (N/2)τ − χτ − ωe^{−τ} − ½Σ log(g + e^{−τ})
+    log p(q) = ℓ(λ) − ½e^{−τ}wᵀw − (N/2)τ + kτ − ωe^{−τ} − ηe^τ − ½Σ log(g + e^{−τ})
     ℓ(λ) = κᵀλ − Σ n log(2 cosh(d/2)),   ∇ℓ = κ − Xᵀ(n/2 · tanh(d/2)),   d = Xλ, κ = Xᵀ(y − n/2)
 
-With α² fixed, v is an idle standard normal coordinate. Long runs are made by the same equations, compiled
-(`spatial.compiled`).
+with k, ω and η from the prior of α² (`prior.Terms`). With α² fixed, v is an idle standard normal coordinate. Long runs
+are made by the same equations, compiled (`spatial.compiled`).
 
 The first few answers, and answers that never contradict each other, say little about α². Without a contradiction every
 larger α² explains the answers better, and only its prior holds it back: log α² ranges widely, and coordinates made for
 one value do not suit another. Two moves after each trajectory do not depend on such coordinates; both are exact slice
 draws (`slices`). λ moves freely where α² is small, and the ray leads there and back.
 
-    along the ray: λ and α scale together with λ/α fixed, to a τ = log α² from exp(ℓ(e^{τ/2} λ/α) − χτ − ωe^{−τ})
+    along the ray: λ and α scale together with λ/α fixed, to a τ = log α² from exp(ℓ(e^{τ/2} λ/α)) p(τ)
     on an ellipse: λ ↦ λ cos θ + ν sin θ with ν from the prior, to a θ from exp ℓ with α² fixed
 """
 
@@ -28,7 +28,7 @@ from scipy.special import expit
 
 from judgemap.core.approximate.laplace import Laplace, approximate
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.prior import FixedVariance, InverseGamma, Model
+from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.kernel import Arrays, Kernel, Likelihood, by_steps, check_block
 from judgemap.core.samplers.slices import slice_ellipse, slice_line
@@ -210,7 +210,8 @@ def evaluate(target: SpatialTarget, q: FloatArray, *, height: bool = True) -> Po
     else:
         moved = (slope * (centre + u * root / 2) * variance).sum(axis=0)
         spread = ((w * w).sum(axis=0) + variance.sum(axis=0)) / 2
-        slope_tau = inverse * (moved + spread + prior.scale) - len(w) / 2 - prior.shape
+        k, omega, eta = prior.terms
+        slope_tau = inverse * (moved + spread + omega) - len(w) / 2 + k - eta / inverse
         residual[-1] = laplace.log_variance_sd * slope_tau + v
     return Point(q, residual, w, strengths, log_likelihood)
 
@@ -226,7 +227,7 @@ def log_density(target: SpatialTarget, point: Point) -> FloatArray:
     if isinstance(prior, FixedVariance):
         log_prior -= v * v / 2
     else:
-        log_prior -= prior.shape * tau + prior.scale * inverse
+        log_prior += prior.terms.log_density(tau)
     return np.where(np.abs(tau) <= FARTHEST, point.log_likelihood + log_prior, -np.inf)
 
 
@@ -250,7 +251,6 @@ def move_widely(rng: np.random.Generator, target: SpatialTarget, state: SpatialS
     laplace, prior, chains = target.laplace, target.model.variance, state.q.shape[1]
     if isinstance(prior, FixedVariance):
         raise TypeError("a fixed α² leaves no ray to move along")
-    shape, scale = prior.shape, prior.scale
     old = laplace.log_variance_mean + laplace.log_variance_sd * state.q[-1]
     w = state.w
     # 1. Ellipses first: a chain may start from strengths that the answers contradict. From there the ray would lead to
@@ -264,7 +264,7 @@ def move_widely(rng: np.random.Generator, target: SpatialTarget, state: SpatialS
 
     def height(at: FloatArray) -> FloatArray:
         """Return the log density at τ on the ray."""
-        density = target.likelihood(ray * np.exp(at / 2))[1] - shape * at - scale * np.exp(-at)
+        density = target.likelihood(ray * np.exp(at / 2))[1] + prior.terms.log_density(at)
         return np.where(np.abs(at) <= FARTHEST, density, -np.inf)
 
     tau = slice_line(rng, old, height, RAY_STEP)
@@ -321,7 +321,7 @@ def likelihood(counts: PairCounts) -> Likelihood:
 
 def needed(model: Model, laplace: Laplace) -> bool:
     """Whether α² is poorly determined: uncertain by Laplace's approximation, or by answers that never conflict."""
-    fixed = not isinstance(model.variance, InverseGamma)
+    fixed = isinstance(model.variance, FixedVariance)
     return not fixed and (laplace.log_variance_sd > WIDE or consistent(model))
 
 
@@ -329,7 +329,7 @@ def consistent(model: Model) -> bool:
     """Whether no answers contradict each other, directly or in a cycle.
 
     >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import independent
+    >>> from judgemap.core.model.prior import InverseGamma, independent
     >>> chain, circle = count_pairs([0, 1], [1, 2], 3), count_pairs([0, 1, 2], [1, 2, 0], 3)
     >>> [consistent(Model(counts, independent(3), InverseGamma())) for counts in (chain, circle)]
     [True, False]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from judgemap.core.model.prior import InverseGamma
+from judgemap.core.model.prior import FixedVariance, HalfNormal
 from judgemap.report.pages.briefing.front import pair_counts
 from judgemap.report.words.text import counted, listed
 from judgemap.study.fit.clusters import ClusterFit
@@ -163,12 +163,17 @@ def _normal_prior(fit: Fit) -> str:
             "Nyarko-Agyei et al., 2022): λ ~ N(0, α²C) with C = D^(−1/2) exp(A) D^(−1/2), where A is the adjacency "
             "matrix of the areas and D the diagonal of exp(A)."
         )
-    if not isinstance(variance, InverseGamma):
+    if isinstance(variance, FixedVariance):
         return f"{prior} α was fixed at {np.median(fit.alpha):.3g}.{_bridges(fit)}"
     low, middle, high = np.quantile(fit.alpha, [0.025, 0.5, 0.975])
+    free = (
+        f"α has a half-normal prior with scale {variance.scale:g}"
+        if isinstance(variance, HalfNormal)
+        else f"α² has an inverse-gamma prior with shape {variance.shape:g} and scale {variance.scale:g}"
+    )
     return (
-        f"{prior} α² has an inverse-gamma prior with shape {variance.shape:g} and scale {variance.scale:g}; the "
-        f"posterior median of α is {middle:.2f} (95 % credible interval {low:.2f} to {high:.2f}).{_bridges(fit)}"
+        f"{prior} {free}; the posterior median of α is {middle:.2f} "
+        f"(95 % credible interval {low:.2f} to {high:.2f}).{_bridges(fit)}"
     )
 
 
