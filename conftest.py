@@ -1,6 +1,5 @@
 """A data folder for tests, and Django set up in it, but only if a test is collected that may need the study server."""
 
-import contextlib
 import functools
 import gc
 import os
@@ -76,27 +75,6 @@ def _examples():
     return {name: functools.cache(getattr(judgemap, name)) for name in names}
 
 
-@pytest.fixture(scope="session")
-def briefly():
-    """Sample simulated studies for a moment only, inside a ``with`` block; for what a module makes once."""
-    from judgemap.core.samplers.run import Plan
-
-    @contextlib.contextmanager
-    def sampled():
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("judgemap.core.simulate.trials.SAMPLING", Plan(chains=4, warmup=1, draws=4))
-            yield
-
-    return sampled
-
-
-@pytest.fixture
-def short_trials(briefly):
-    """Sample simulated studies for a moment only, where a plan's shape and words are tested and not its numbers."""
-    with briefly():
-        yield
-
-
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave pictures empty, for tests of the words around them: drawing is most of the work of a briefing."""
@@ -118,7 +96,6 @@ def undrawn(monkeypatch):
 @pytest.fixture(autouse=True)
 def _share_examples(request, monkeypatch):
     if isinstance(request.node, pytest.DoctestItem):
-        request.getfixturevalue("short_trials")
         request.getfixturevalue("undrawn")  # tests/report draws every figure
         for name, function in request.getfixturevalue("_examples").items():
             monkeypatch.setattr(f"judgemap.{name}", function)

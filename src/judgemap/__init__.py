@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     from judgemap.study.fit.priors import prior_covariance as prior_covariance
     from judgemap.study.fit.result import Fit as Fit
     from judgemap.study.fit.result import load_fit as load_fit
-    from judgemap.study.plan.planning import JudgePlan as JudgePlan
     from judgemap.study.plan.planning import StudyPlan as StudyPlan
     from judgemap.study.plan.planning import plan as plan
-    from judgemap.study.plan.planning import plan_judges as plan_judges
     from judgemap.study.plan.schedules import Schedule as Schedule
     from judgemap.study.plan.schedules import schedule as schedule
 
@@ -59,7 +57,6 @@ _HOMES = {
     "Comparisons": "study.data.comparisons",
     "Fit": "study.fit.result",
     "FitComparison": "study.assess.comparing",
-    "JudgePlan": "study.plan.planning",
     "ListOptions": "core.design.schedule",
     "ModelComparison": "study.assess.comparing",
     "PanelFit": "study.fit.judges",
@@ -80,7 +77,6 @@ _HOMES = {
     "judge_table": "study.assess.judges",
     "load_fit": "study.fit.result",
     "plan": "study.plan.planning",
-    "plan_judges": "study.plan.planning",
     "predictive_check": "study.assess.checks",
     "prior_covariance": "study.fit.priors",
     "read_areas": "geo.maps",

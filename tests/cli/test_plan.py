@@ -13,7 +13,7 @@ QUICK = ["--judges", "3", "--per-judge", "8", "--simulations", "6", "--designs",
 SEED = ["--seed", "1"]
 
 
-@pytest.mark.usefixtures("short_trials", "undrawn")
+@pytest.mark.usefixtures("undrawn")
 def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
     result = judgemap("plan", *edges, *QUICK, *SEED, "--designs", "uniform,principal", "-o", tmp_path / "plan.html")
     assert result.status == 0, result.err
@@ -21,38 +21,36 @@ def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
     assert "24 comparisons (3 judges × 8) with the uniform design give" in result.out
     assert "Principal component design:" in result.out
     assert "What 24 comparisons give" in result.out
-    assert "If judges differ from each other by 0.5 of how far areas differ, three judges with 8 answers" in result.out
+    assert "If judges differ by 0.5 of how far areas differ, twice the answers of the same judges give" in result.out
     page = (tmp_path / "plan.html").read_text(encoding="utf-8")
     assert "24 comparisons (3 judges × 8)" in page
     assert "How many judges, how many answers each?" in page
 
 
-@pytest.mark.usefixtures("short_trials", "undrawn")
+@pytest.mark.usefixtures("undrawn")
 def test_judges_alike(judgemap, edges, tmp_path):
     result = judgemap("plan", *edges, *QUICK, *SEED, "--judges-differ", "0", "--json", "-o", tmp_path / "plan")
     assert result.status == 0, result.err
-    assert "judges_differ" not in json.loads(result.out)
-    assert not (tmp_path / "plan" / "judges.csv").exists()
+    told = json.loads(result.out)
+    assert told["differ"] == 0
+    assert max(told["grid"]["sd"][-1]) < 0.001, "who are all alike are known exactly by answers without end"
+    assert (tmp_path / "plan" / "judges.csv").is_file()
 
 
 @pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("cores", ["1", pytest.param("2", marks=pytest.mark.slow)])  # starts two processes
-def test_same_seed_same_numbers_on_any_number_of_cores(request, judgemap, edges, tmp_path, cores):
-    if cores == "1":
-        request.getfixturevalue("short_trials")  # which other processes would not know of
+def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path, cores):
     words = ["plan", *edges, *QUICK, *SEED, "--json"]
     one, two = (json.loads(judgemap(*words, *more).out) for more in (["-o", tmp_path / "plan"], ["--cores", cores]))
     assert {**one, "seconds": 0} == {**two, "seconds": 0}
-    assert one["comparisons"] == [6, 12, 18, 24, 36]
+    assert one["comparisons"] == [8, 16, 24, 32]
     assert one["expected"]["uniform"]["sd"][0][0] > one["expected"]["uniform"]["sd"][-1][0]
-    assert one["judges_differ"]["per_judge"] == [2, 4, 8, 16, 32, 64]
-    assert (tmp_path / "plan" / "judges.csv").is_file()
+    assert one["grid"]["per_judge"] == [2, 4, 8, 16, 32, 64]
     stored = json.loads((tmp_path / "plan" / "plan.json").read_text(encoding="utf-8"))
     assert stored == one
     assert judgemap(*words, "-o", tmp_path / "plan").status == 0, "a second run replaces the first"
 
 
-@pytest.mark.usefixtures("short_trials")
 def test_a_pilot(judgemap, edges, comparisons, tmp_path):
     fitted = judgemap("fit", comparisons, *edges, "-o", tmp_path / "pilot", "--chains", "2", "--draws", "50", *SEED)
     assert fitted.status == 0, fitted.err
@@ -66,7 +64,7 @@ def test_a_pilot(judgemap, edges, comparisons, tmp_path):
     ("words", "sentence"),
     [
         (["--judges", "0"], "the number of judges must be at least 1, not 0"),
-        (["--judges-differ", "-1"], "how far judges differ must be a positive number, σ/α, such as 0.5, not -1"),
+        (["--judges-differ", "-1"], "how far judges differ must be a number from 0 up, σ/α, such as 0.5, not -1"),
         (["--seconds", "0"], "the seconds that an answer takes must be a positive number, not 0"),
         (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons cannot even connect 6 areas"),
         (["--alpha", "-2"], "the guess at α must be a positive number, not -2"),

@@ -19,7 +19,7 @@ def _few_draws(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("name", TUTORIALS)
-def test_the_code_of_a_notebook_runs(name, undrawn, short_trials):
+def test_the_code_of_a_notebook_runs(name, undrawn):
     from matplotlib import pyplot as plt
 
     mpl.use("Agg")

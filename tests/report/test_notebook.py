@@ -64,7 +64,6 @@ def test_areas_comparisons_and_schedules(study):
     assert areas.names[schedule.pairs[0, 0]] in schedule._repr_html_()
 
 
-@pytest.mark.usefixtures("short_trials")
 def test_a_plan():
     row = jm.Areas(tuple("abcd"), ("Ash", "Beech", "Cedar", "Dogwood"), AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
     plan = jm.plan(row, 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)

@@ -5,15 +5,25 @@ import pytest
 
 import judgemap as jm
 from judgemap.report.figures.schedules import exposure_map, how_alike, likely_pairs
-from judgemap.report.pages.planning import at_planned, by_length, curves, plan_page, save_plan, sentences, utilities
+from judgemap.report.pages.planning import (
+    FILES,
+    at_planned,
+    by_length,
+    curves,
+    grid_picture,
+    grid_table,
+    plan_page,
+    save_plan,
+    sentences,
+    utilities,
+)
 from judgemap.study.plan.schedules import read_weights
 
 
 @pytest.fixture(scope="module")
-def plan(bare_study, briefly):
+def plan(bare_study):
     designs = ["uniform", "principal", "optimal", "adaptive"]
-    with briefly():
-        return jm.plan(bare_study.areas, 4, 20, seed=1, designs=designs, simulations=6)
+    return jm.plan(bare_study.areas, 4, 20, seed=1, designs=designs, simulations=6)
 
 
 def test_picture_names_what_it_shows(plan, words):
@@ -35,6 +45,16 @@ def test_tables_hold_the_plans_numbers(plan):
     assert utilities(plan).rows[0][2].text == "1"
 
 
+def test_the_grid_of_judges_and_answers(plan):
+    assert [str(row[0]) for row in grid_table(plan).rows] == ["5", "10", "20", "40", "80", "160", "no limit"]
+    row, column = plan.at
+    assert grid_table(plan).rows[row][1 + column].text == f"{plan.over_grid('sd')[row, column]:.2f}"
+    assert "4 judges × 20" in grid_picture(plan).alt
+    alone = jm.plan(plan.areas, 1, 20, seed=1, designs=["uniform"], simulations=6)
+    assert alone.panels == (1, 2, 4)
+    assert "1 judge × 20" in grid_picture(alone).alt
+
+
 def test_page_is_whole_in_itself(plan):
     html = plan_page(plan)
     for sentence in sentences(plan):
@@ -46,13 +66,11 @@ def test_page_is_whole_in_itself(plan):
 @pytest.mark.usefixtures("undrawn")
 def test_folder_and_its_second_writing(plan, tmp_path):
     folder = save_plan(plan, tmp_path / "plan")
-    assert {path.name for path in folder.iterdir()} == {"index.html", "plan.json", "plan.csv", "plan.svg"}
+    assert {path.name for path in folder.iterdir()} == set(FILES)
     assert json.loads((folder / "plan.json").read_text())["planned"] == 80
     (folder / "notes.txt").write_text("mine")
-    (folder / "judges.csv").write_text("of an earlier plan, for judges who differ")
     save_plan(plan, folder)
-    names = {"index.html", "plan.json", "plan.csv", "plan.svg", "notes.txt"}
-    assert {path.name for path in folder.iterdir()} == names
+    assert {path.name for path in folder.iterdir()} == {*FILES, "notes.txt"}
     (tmp_path / "fit").mkdir()
     (tmp_path / "fit" / "fit.json").write_text("{}")
     with pytest.raises(jm.StudyError, match="is not empty and holds no plan"):

@@ -12,11 +12,11 @@ from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.fit.folder import check_file, check_folder
-from judgemap.study.plan.planning import DESIGNS, MOST_AREAS, SECONDS, plan_judges
+from judgemap.study.plan.planning import DESIGNS, SECONDS
 from judgemap.study.plan.planning import plan as simulate
 
 if TYPE_CHECKING:
-    from judgemap.study.plan.planning import JudgePlan, StudyPlan
+    from judgemap.study.plan.planning import StudyPlan
 
 
 @inputs.with_areas
@@ -37,7 +37,7 @@ def plan(
     judges_differ: Annotated[
         float | None,
         typer.Option(
-            help="Guess at how far judges differ, relative to areas (σ/α); 0 leaves this out.  "
+            help="Guess at how far judges differ, relative to areas (σ/α); 0 if they are alike.  "
             "[default: the pilot's, or 0.5]"
         ),
     ] = None,
@@ -63,57 +63,40 @@ def plan(
         from judgemap.study.fit.result import load_fit
 
         fitted = load_fit(pilot)
-    people = None
-    with stoppable():
-        if judges_differ != 0 and (judges_differ is not None or len(areas) <= MOST_AREAS):
-            people = plan_judges(
-                areas, judges, per_judge, seed=seed, differ=judges_differ, alpha=alpha, pilot=fitted, seconds=seconds
-            )
-        with counting_progress("studies") as watch:
-            planned = simulate(
-                areas,
-                judges,
-                per_judge,
-                seed=seed,
-                alpha=alpha,
-                pilot=fitted,
-                designs=[each.strip() for each in designs.split(",") if each.strip()],
-                simulations=simulations,
-                cores=cores or available_cores(),
-                watch=watch,
-            )
+    with stoppable(), counting_progress("studies") as watch:
+        planned = simulate(
+            areas,
+            judges,
+            per_judge,
+            seed=seed,
+            alpha=alpha,
+            differ=judges_differ,
+            pilot=fitted,
+            designs=[each.strip() for each in designs.split(",") if each.strip()],
+            seconds=seconds,
+            simulations=simulations,
+            cores=cores or available_cores(),
+            watch=watch,
+        )
     if output is not None:
         from judgemap.report.pages.planning import save_plan
 
-        save_plan(planned, output, people)
-    typer.echo(_to_json(planned, people) if as_json else describe(planned, people))
+        save_plan(planned, output)
+    typer.echo(json.dumps(planned.to_dict(), indent=2, ensure_ascii=False) if as_json else describe(planned))
     if output is not None and not as_json:
         typer.echo(f"The plan is in {output}")
 
 
-def _to_json(planned: "StudyPlan", people: "JudgePlan | None") -> str:
-    from judgemap.report.pages.planning import plan_record
-
-    return json.dumps(plan_record(planned, people), indent=2, ensure_ascii=False)
-
-
-def describe(planned: "StudyPlan", people: "JudgePlan | None" = None) -> str:
-    """Say what to expect, in sentences and tables."""
-    from judgemap.report.pages.planning import at_planned, by_length, judge_sentences, judge_table, sentences
+def describe(planned: "StudyPlan") -> str:
+    """Say in a few lines and tables what to expect."""
+    from judgemap.report.pages.planning import at_planned, by_length, grid_table, sentences
 
     record = planned.record
     tried = f"{record.simulations} simulated studies under each of {len(planned.designs)} designs"
     first = f"{record.areas:,} areas, true risks {record.truth}; {tried}, seed {record.seed}, {record.seconds:.0f} s."
-    told = "\n".join(sentences(planned))
-    shown = "\n\n".join(
-        f"{table.caption}\n\n{table.text()}" for table in (at_planned(planned), by_length(planned, planned.reference))
-    )
-    differing = []
-    if people is not None:
-        grid = judge_table(people)
-        differing = [*judge_sentences(people), "", grid.caption, "", grid.text(), ""]
-    notes = [f"Note: {note}" for note in record.notes]
-    return "\n".join([first, "", told, "", shown, "", *differing, *notes]).rstrip()
+    tables = (at_planned(planned), by_length(planned, planned.reference), grid_table(planned))
+    shown = [f"{table.caption}\n\n{table.text()}\n" for table in tables]
+    return "\n".join([first, "", *sentences(planned), "", *shown, *(f"Note: {note}" for note in record.notes)]).rstrip()
 
 
 def _check_output(output: Path | None) -> None:

@@ -5,9 +5,10 @@ import pytest
 
 from judgemap.core.assess.reliability import another_panel, pearson, squared_correlations
 from judgemap.core.design.designs import uniform
-from judgemap.core.design.utility import Population, endless_information, judge_information, precision_grid
+from judgemap.core.design.utility import Population, endless_information, judge_information
 from judgemap.core.model.prior import exponential, independent
 from judgemap.core.samplers.polyagamma import draw_polyagamma
+from judgemap.core.simulate.trials import Merits, ask_from, trial
 
 POINTS = np.random.default_rng(4).random((6, 2))
 
@@ -43,8 +44,9 @@ def test_answers_without_end_tell_no_more_than_the_judges_map():
 def test_judges_alike_are_one_judge():
     people = Population(independent(5), 2.0, 1e-10 * np.eye(5))
     design, truth = uniform(5), np.zeros(5)
-    grid = precision_grid(np.random.default_rng(1), truth, people, design, [4, 8], [100, 200])
-    assert grid.trace[1, 0] == pytest.approx(grid.trace[0, 1], rel=0.02)
+    merits = trial(np.random.default_rng(1), truth, people, ask_from(design), ([4, 8], [100, 200]), top=1)
+    u1 = merits[..., Merits._fields.index("u1")]
+    assert u1[1, 0] == pytest.approx(u1[0, 1], rel=0.02)
 
 
 @pytest.mark.statistical
@@ -57,7 +59,7 @@ def test_the_grid_agrees_with_exact_sampling():
     planned, exact = [], []
     for _ in range(6):
         truth = alpha * covariance.draw(rng, 1)[0]
-        planned.append(precision_grid(rng, truth, people, uniform(6), [n_judges], [n_answers]).sd[0, 0])
+        planned.append(trial(rng, truth, people, ask_from(uniform(6)), ([n_judges], [n_answers]), top=1)[0, 0, 0])
         views = sigma * covariance.draw(rng, n_judges)
         X = [design_matrix(uniform(6).draw(rng, n_answers), 6) for _ in range(n_judges)]
         won = [rng.random(n_answers) < 1 / (1 + np.exp(-Xk @ (truth + u))) for Xk, u in zip(X, views, strict=True)]

@@ -5,7 +5,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from judgemap.study.plan.planning import plan_judges
+from judgemap.study.plan.planning import plan as plan_study
 from judgemap.web.dashboard import planning
 from judgemap.web.dashboard.models import PanelPlan
 from judgemap.web.judge.comparisons import load_comparisons
@@ -18,7 +18,7 @@ ASKED = {"judges": "4", "per_judge": "20", "differ": "0.7"}
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(planning, "MANY", 2)
+    monkeypatch.setattr(planning, "MANY", 6)
 
 
 @pytest.fixture
@@ -38,12 +38,14 @@ def test_a_plan_without_a_fit_goes_by_a_guess(owned, ask, carry_out, clients):
     assert owned.panel_plan.status == PanelPlan.Status.DONE
     news = clients["teammate"].get(reverse("dashboard:plan_news", args=[owned.slug])).content.decode()
     assert "is a guess, σ/α 0.70" in news
-    library = plan_judges(
-        load_areas(owned.version), 4, 20, seed=owned.panel_plan.seed, differ=0.7, simulations=2, seconds=4.0
-    )
-    row, column = library.at(4, 20)
-    assert f"{library.sd[row, column]:.2f} <span" in news
-    assert f"standard deviation of {library.sd[row, column]:.2f}" in news
+    given = {
+        "seed": owned.panel_plan.seed,
+        "differ": 0.7,
+        "simulations": 6,
+        "designs": [owned.panel_plan.result["reference"]],
+    }
+    library = plan_study(load_areas(owned.version), 4, 20, **given)
+    assert f"{library.over_grid('sd')[library.at]:.2f} <span" in news
     assert news.count('class="course"') == 3
     assert "no limit" in news
 
@@ -61,10 +63,19 @@ def test_a_plan_goes_by_the_last_fit(played, fitted, ask, carry_out):
     carry_out(plan)
     pilot = open_fit(fitted)
     seconds = float(np.nanmedian(load_comparisons(played).seconds))
-    library = plan_judges(pilot.map, 4, 20, seed=plan.seed, pilot=pilot, simulations=2, seconds=seconds)
-    assert plan.result["differ"] == library.differ
-    np.testing.assert_allclose(plan.result["sd"], library.sd)
-    np.testing.assert_allclose(plan.result["hours"], library.hours)
+    library = plan_study(
+        pilot.map,
+        4,
+        20,
+        seed=plan.seed,
+        pilot=pilot,
+        designs=[plan.result["reference"]],
+        simulations=6,
+        seconds=seconds,
+    )
+    assert plan.result["differ"] == library.record.differ
+    np.testing.assert_allclose(plan.result["grid"]["sd"], library.over_grid("sd"))
+    np.testing.assert_allclose(plan.result["grid"]["hours"], library.hours)
     assert 'name="differ"' not in html
 
 

@@ -28,8 +28,8 @@ def page(client, study) -> str:
 
 
 @pytest.fixture
-def quick(monkeypatch, short_trials):
-    """As few simulated studies as give an interval, each sampled for a moment."""
+def quick(monkeypatch):
+    """As few simulated studies as give an interval."""
     monkeypatch.setattr(reliability_page, "SIMULATIONS", 6)
 
 
@@ -90,9 +90,11 @@ def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_
     assert (forecast.status, forecast.progress, forecast.said) == ("done", 1.0, "")
     answers = int(load_comparisons(played).decided.sum())
     pilot = open_fit(fitted)
-    again = jm.plan(pilot.map, 2 * answers, 1, seed=forecast.seed, pilot=pilot, designs=["uniform"], simulations=6)
+    judges = pilot.record.data.judges
+    given = {"seed": forecast.seed, "pilot": pilot, "designs": ["uniform"], "simulations": 6, "grid": False}
+    again = jm.plan(pilot.map, 2 * judges, round(answers / judges), differ=0, **given)
     assert forecast.result["expected"]["sd"] == again.to_dict()["expected"]["uniform"]["sd"]
-    assert forecast.result["comparisons"] == list(again.lengths)
+    assert {answers, 2 * answers} < set(forecast.result["comparisons"])
     html = page(clients["owner"], played)
     assert f"With the {answers} answers so far" in html
     assert "hx-trigger" not in html
@@ -100,7 +102,7 @@ def test_a_forecast_is_made_by_the_worker(played, fitted, clients, quick, carry_
     shown = forecast_page(forecast)
     assert [len(chart.lines) for chart in shown.charts] == [1, 1, 1]
     middle = [each.middle for each in again.expected("uniform", "rank_error")]
-    assert f"{middle[again.lengths.index(answers)]:.1f} places" in html
+    assert f"{middle[forecast.result['comparisons'].index(answers)]:.1f} places" in html
 
 
 def test_the_same_forecast_is_not_asked_for_twice(played, fitted, people):

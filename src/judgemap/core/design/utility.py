@@ -5,7 +5,7 @@ functions take a posterior covariance V. With K = I − 11ᵀ/N, strengths are r
 nothing about their mean. tr(KVK) is the sum of the variances of the reported strengths, which designs try to make
 small. To first order, asking a pair x = e_i − e_j reduces it by ‖KVx‖² = xᵀ(VKV)x per unit of information.
 
-`precision_grid` says what a panel's answers tell us about the population that its judges come from. Judge k sees
+`known_by` says what a panel's answers tell us about the population that its judges come from. Judge k sees
 μ_k = λ + u_k, with λ ~ N(0, α²C) and u_k ~ N(0, Σ), Σ = σ²C_u. Let W = diag p(1 − p) at the truth, so that judge k's
 answers carry the information S_k = X_kᵀW_kX_k about μ_k. With u_k integrated out, their information about λ is
 
@@ -16,7 +16,7 @@ learn about the population from knowing one judge's map exactly. Two things are 
 (Laplace, at the truth), and taking α² and σ² as known.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,14 +24,16 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.special import expit
 
-from judgemap.core.approximate.newton import inverse
-from judgemap.core.design.designs import PairDesign
 from judgemap.core.model.prior import Covariance
 from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
 CHUNK = 4_000_000
 """The most numbers in memory at a time, pairs × draws: 32 MB."""
+NODES = 11
+"""Points of a quadrature over a normal difference of strengths."""
+EVERYTHING = 1e9
+"""The information in answers without end, if judges are alike."""
 
 
 class PairPrecision(NamedTuple):
@@ -68,6 +70,24 @@ def pair_precision(draws: ArrayLike) -> PairPrecision:
     True
     """
     variance = pair_variances(draws)
+    with np.errstate(divide="ignore"):
+        return PairPrecision(mean=float((1 / variance).mean()), robust=float(1 / np.median(variance)))
+
+
+def normal_pair_precision(mean: FloatArray, V: FloatArray) -> PairPrecision:
+    """`pair_precision` of strengths that are normal, N(mean, V), by Gauss-Hermite quadrature.
+
+    >>> rng, V = np.random.default_rng(1), np.diag([0.5, 1.0, 0.2])
+    >>> draws = np.ones(3) + rng.standard_normal((20_000, 3)) @ np.sqrt(V)
+    >>> round(normal_pair_precision(np.ones(3), V).robust / pair_precision(draws).robust, 1)
+    1.0
+    """
+    i, j = np.triu_indices(len(mean), 1)
+    gap, spread = abs(mean[i] - mean[j]), np.sqrt(contrasts(V)[i, j])
+    places, weights = np.polynomial.hermite_e.hermegauss(NODES)
+    p = expit(-gap[:, None] - spread[:, None] * places)
+    weights = weights / weights.sum()
+    variance = (p - (p @ weights)[:, None]) ** 2 @ weights
     with np.errstate(divide="ignore"):
         return PairPrecision(mean=float((1 / variance).mean()), robust=float(1 / np.median(variance)))
 
@@ -140,15 +160,6 @@ class Population(NamedTuple):
     views: FloatArray
 
 
-class PrecisionGrid(NamedTuple):
-    """Precision of the population's map, by answers per judge (rows; the last is unlimited) and judges (columns)."""
-
-    sd: FloatArray
-    """Posterior standard deviation of a centred strength, averaged over the areas."""
-    trace: FloatArray
-    """tr cov of centred strengths, 1/U1."""
-
-
 def judge_information(pairs: IntArray, strengths: FloatArray, views: FloatArray) -> FloatArray:
     """G_k from one judge's answers to ``pairs``, one per row; ``strengths`` are the judge's own, ``views`` is Σ.
 
@@ -178,52 +189,43 @@ def judge_information(pairs: IntArray, strengths: FloatArray, views: FloatArray)
 def endless_information(views: FloatArray) -> FloatArray:
     """(KΣK)⁺: what one judge whose map is known exactly, up to its level, says about the population.
 
+    If judges are alike, that is everything: as much as numbers can express.
+
     >>> endless_information(2 * np.eye(2))
     array([[ 0.25, -0.25], [-0.25,  0.25]])
     """
-    inverted: FloatArray = np.linalg.pinv(_centred(views), hermitian=True).astype(np.float64)
+    if not views.any():
+        return EVERYTHING * centred(np.eye(len(views)))
+    inverted: FloatArray = np.linalg.pinv(centred(views), hermitian=True).astype(np.float64)
     return inverted
 
 
-def precision_grid(
-    rng: np.random.Generator,
-    strengths: FloatArray,
-    population: Population,
-    design: PairDesign,
-    judges: Sequence[int],
-    per_judge: Sequence[int],
-) -> PrecisionGrid:
-    """Let judges from a population with these true strengths answer pairs from a design, and return the precision.
+def known_by(
+    pairs: IntArray, own: FloatArray, views: FloatArray, judges: Sequence[int], per_judge: Sequence[int]
+) -> Iterator[FloatArray]:
+    """Yield for each number of judges what their answers tell about the population, Σ_k G_k.
 
-    Both sequences increase. Larger studies extend smaller ones: the same judges with more pairs, then more judges.
+    ``pairs`` are those asked of each judge, (judges, answers, 2), and ``own`` the judges' strengths, (judges, areas).
+    Each array has the shape (answers each and, last, unlimited answers; areas; areas). Both sequences increase.
 
     >>> from judgemap.core.design.designs import uniform
-    >>> from judgemap.core.model.prior import independent
-    >>> people = Population(independent(4), 3.0, np.eye(4))
-    >>> grid = precision_grid(np.random.default_rng(1), np.zeros(4), people, uniform(4), [5, 20], [10, 40])
-    >>> grid.sd.shape, bool((np.diff(grid.sd, axis=0) < 0).all() and (np.diff(grid.sd, axis=1) < 0).all())
-    ((3, 2), True)
+    >>> pairs = uniform(4).draw(np.random.default_rng(1), 800).reshape(20, 40, 2)
+    >>> few, many = known_by(pairs, np.zeros((20, 4)), np.eye(4), [5, 20], [10, 40])
+    >>> few.shape, bool((few[1] - few[0]).trace() > 0 and (many - few).trace(axis1=1, axis2=2).min() > 0)
+    ((3, 4, 4), True)
     """
-    n_areas = len(strengths)
-    prior = population.covariance.inverse / population.alpha**2
-    factor = linalg.cholesky(population.views + 1e-12 * np.eye(n_areas), lower=True)
+    n_areas = own.shape[1]
     known = np.zeros((len(per_judge) + 1, n_areas, n_areas))
-    endless = endless_information(population.views)
-    sd, trace = np.empty((2, len(per_judge) + 1, len(judges)))
-    for judge in range(1, max(judges) + 1):
-        own = strengths + factor @ rng.standard_normal(n_areas)
-        pairs = design.draw(rng, max(per_judge))
+    endless = endless_information(views)
+    for judge in range(max(judges)):
         for row, answers in enumerate(per_judge):
-            known[row] += judge_information(pairs[:answers], own, population.views)
+            known[row] += judge_information(pairs[judge, :answers], own[judge], views)
         known[-1] += endless
-        if judge in judges:
-            variances = np.array([np.diagonal(_centred(inverse(prior + each))) for each in known])
-            column = list(judges).index(judge)
-            sd[:, column], trace[:, column] = np.sqrt(variances).mean(axis=1), variances.sum(axis=1)
-    return PrecisionGrid(sd, trace)
+        if judge + 1 in judges:
+            yield known.copy()
 
 
-def _centred(V: FloatArray) -> FloatArray:
+def centred(V: FloatArray) -> FloatArray:
     """KVK."""
     half = V - V.mean(axis=0)
     whole: FloatArray = half - half.mean(axis=1, keepdims=True)

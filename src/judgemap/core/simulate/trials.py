@@ -1,9 +1,12 @@
 """Simulated studies: answers from the model, whole trials compared with the truth, and curves over their length.
 
-A trial is a study simulated from a known truth and analysed as a real one would be, at several lengths. Answers come
-from the model, logit P(i beats j) = λ_i − λ_j with the true λ; at each length the posterior is sampled exactly, with α²
-inferred, and compared with the truth. Risk is −λ, centred: the loser has the higher rate. (The other direction would
-change nothing, because the model is symmetric in winners and losers.)
+A trial is a study with a known truth: judges with their own views of it are drawn, a design says which pairs each is
+asked, and they answer by their own views, logit P(i beats j) = μ_i − μ_j. How uncertain the population's map then is
+follows from the information in these answers (`core.design.utility`), and how close to the truth it comes is seen from
+the mode of the posterior of all answers taken together. Nothing is sampled by Markov chains, so a trial takes a
+fraction of a second. Two things are approximate: the Gaussian shape, and taking α and σ as known. Risk is −λ, centred:
+the loser has the higher rate. (The other direction would change nothing, because the model is symmetric in winners and
+losers.)
 
 A curve is an array (simulations, lengths) of one measure, with increasing lengths. Between lengths a curve is
 interpolated as a power of the length, a straight line on log scales, which fits precision very well.
@@ -14,29 +17,23 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 from scipy.special import bdtr, expit, stdtrit
 
+from judgemap.core.approximate.newton import inverse
 from judgemap.core.assess.posterior import ranks
+from judgemap.core.assess.reliability import pearson
 from judgemap.core.design import adaptive
 from judgemap.core.design.designs import PairDesign
-from judgemap.core.design.utility import pair_precision, trace_precision
+from judgemap.core.design.utility import Population, centred, known_by, normal_pair_precision
 from judgemap.core.model.counts import PairCounts, count_pairs
-from judgemap.core.model.prior import (
-    Covariance,
-    FixedVariance,
-    InverseGamma,
-    Model,
-)
-from judgemap.core.samplers.run import Plan, sample
+from judgemap.core.model.prior import Covariance, FixedVariance, Model
 from judgemap.core.threads import one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
-Asker = Callable[[np.random.Generator, FloatArray, int], tuple[IntArray, IntArray]]
-"""(rng, true strengths, number of comparisons) → winners and losers, in the order of the answers."""
+Asker = Callable[[np.random.Generator, FloatArray, int], IntArray]
+"""(rng, each judge's own strengths, answers each) → the pairs asked, (judges, answers, 2), in order."""
 
-SAMPLING = Plan(chains=32, warmup=20, draws=15)
-"""480 nearly independent draws; chains start from the Laplace approximation, which twenty steps are enough to
-forget."""
 LEVEL = 0.95
 RESAMPLES = 2_000
 TINY = 1e-9
@@ -85,9 +82,11 @@ class Merits(NamedTuple):
     sd: float
     """Posterior standard deviation of risk, averaged over the areas."""
     rank_error: float
-    """|true rank − estimated rank|, averaged over the areas; estimated ranks are those of posterior median risk."""
+    """|true rank − estimated rank|, averaged over the areas."""
     found: float
     """The share of the truly worst areas that are among the same number of estimated worst areas."""
+    correlation: float
+    """Correlation of estimate and truth, over the areas."""
     u1: float
     """U1 = 1/tr cov of centred strengths."""
     u2: float
@@ -97,12 +96,11 @@ class Merits(NamedTuple):
 
 
 def ask_from(design: PairDesign) -> Asker:
-    """Ask pairs drawn independently from a design.
+    """Ask every judge pairs drawn independently from a design.
 
     >>> from judgemap.core.design.designs import uniform
-    >>> winners, losers = ask_from(uniform(3))(np.random.default_rng(1), np.array([9.0, 0.0, -9.0]), 50)
-    >>> bool((winners < losers).all())
-    True
+    >>> ask_from(uniform(3))(np.random.default_rng(1), np.zeros((4, 3)), 50).shape
+    (4, 50, 2)
     """
     return partial(_ask_from, design)
 
@@ -115,59 +113,81 @@ def ask_adaptively(covariance: Covariance, alpha: float, temperature: float = 1.
 def trial(
     rng: np.random.Generator,
     strengths: FloatArray,
+    people: Population,
     asker: Asker,
-    lengths: Sequence[int],
-    covariance: Covariance,
+    sizes: tuple[Sequence[int], Sequence[int]],
     top: int,
 ) -> FloatArray:
-    """Simulate one study from the true ``strengths`` and return its `Merits` after each of ``lengths``, one per row.
+    """Simulate a study of a population whose true strengths are known, and return its `Merits`.
 
-    The same generator gives the same numbers on any machine with any number of cores.
+    ``sizes`` are the numbers of judges and of answers each to consider, both increasing; larger studies extend smaller
+    ones. The result has the shape (answers each and, last, unlimited answers; judges; measures). The same generator
+    gives the same numbers on any machine with any number of cores.
 
     >>> from judgemap.core.design.designs import uniform
     >>> from judgemap.core.model.prior import independent
-    >>> rng, covariance = np.random.default_rng(1), independent(5)
-    >>> truth = 3 * covariance.draw(rng, 1)[0]
-    >>> few, many = trial(rng, truth, ask_from(uniform(5)), [5, 500], covariance, top=1)
-    >>> bool(Merits(*many).sd < Merits(*few).sd)
-    True
+    >>> rng, people = np.random.default_rng(1), Population(independent(5), 3.0, np.eye(5))
+    >>> truth = 3 * people.covariance.draw(rng, 1)[0]
+    >>> merits = trial(rng, truth, people, ask_from(uniform(5)), ([4, 8], [10, 40]), top=1)
+    >>> merits.shape, bool((np.diff(merits[..., 0], axis=0) < 0).all())
+    ((3, 2, 7), True)
     """
+    judges, per_judge = sizes
+    n_areas = len(strengths)
+    merits = np.empty((len(per_judge) + 1, len(judges), len(Merits._fields)))
     with one_thread():
-        winners, losers = asker(rng, strengths, max(lengths))
-        rows = []
-        for length in lengths:
-            counts = count_pairs(winners[:length], losers[:length], len(strengths))
-            draws = sample(rng, Model(counts, covariance, InverseGamma()), plan=SAMPLING)
-            rows.append(assess_draws(draws.strengths.reshape(-1, len(strengths)), strengths, top))
-    return np.array(rows)
+        factor = linalg.cholesky(people.views + 1e-12 * np.eye(n_areas), lower=True)
+        own = strengths + rng.standard_normal((max(judges), n_areas)) @ factor.T
+        pairs = asker(rng, own, max(per_judge))
+        won = np.array([answer(rng, *each) for each in zip(pairs, own, strict=True)])
+        for column, known in enumerate(known_by(pairs, own, people.views, judges, per_judge)):
+            for row, information in enumerate(known):
+                # With unlimited answers, the judges' own maps are known, and so is their mean.
+                if row == len(per_judge):
+                    estimate = own[: judges[column]].mean(axis=0)
+                else:
+                    estimate = pooled_mode(pairs, won, people, judges[column], per_judge[row])
+                merits[row, column] = assess(people, information, estimate, strengths, top)
+    return merits
 
 
-def assess_draws(draws: FloatArray, strengths: FloatArray, top: int) -> Merits:
-    """Compare posterior draws of the strengths, shape (draws, areas), with the true ones.
+def pooled_mode(pairs: IntArray, won: BoolArray, people: Population, judges: int, per_judge: int) -> FloatArray:
+    """Return the posterior mode of the strengths, from the first answers of the first judges taken together."""
+    asked = pairs[:judges, :per_judge].reshape(-1, 2)
+    left = won[:judges, :per_judge].ravel()[:, None]
+    winners, losers = np.where(left, asked, asked[:, ::-1]).T
+    counts = count_pairs(winners, losers, len(people.views))
+    return adaptive.init(Model(counts, people.covariance, FixedVariance(people.alpha**2))).mode
 
-    >>> rng = np.random.default_rng(1)
+
+def assess(
+    people: Population, information: FloatArray, estimate: FloatArray, strengths: FloatArray, top: int
+) -> Merits:
+    """Compare an estimate from answers with this information with the true strengths.
+
+    >>> from judgemap.core.model.prior import independent
     >>> truth = np.array([2.0, 1.0, 0.0, -3.0])
-    >>> merits = assess_draws(truth + 0.01 * rng.normal(size=(200, 4)), truth, top=1)
-    >>> merits.rank_error, merits.found
-    (0.0, 1.0)
+    >>> merits = assess(Population(independent(4), 3.0, np.eye(4)), 1e4 * np.eye(4), truth + 0.1, truth, top=1)
+    >>> merits.rank_error, merits.found, round(merits.sd, 3)
+    (0.0, 1.0, 0.009)
     """
-    risk = draws.mean(axis=1, keepdims=True) - draws
-    true_rank, rank = ranks(np.stack([-strengths, np.median(risk, axis=0)]))
-    precision = pair_precision(draws)
+    V = inverse(people.covariance.inverse / people.alpha**2 + information)
+    true_rank, rank = ranks(-np.stack([strengths, estimate]))
+    variances = np.diagonal(centred(V))
+    precision = normal_pair_precision(estimate, V)
     return Merits(
-        sd=float(risk.std(axis=0, ddof=1).mean()),
+        sd=float(np.sqrt(variances).mean()),
         rank_error=float(abs(rank - true_rank).mean()),
         found=float(((rank <= top) & (true_rank <= top)).sum() / top),
-        u1=trace_precision(draws),
+        correlation=pearson(estimate, strengths),
+        u1=float(1 / variances.sum()),
         u2=precision.mean,
         u2_robust=precision.robust,
     )
 
 
-def _ask_from(
-    design: PairDesign, rng: np.random.Generator, strengths: FloatArray, size: int
-) -> tuple[IntArray, IntArray]:
-    return _decide(rng, design.draw(rng, size), strengths)
+def _ask_from(design: PairDesign, rng: np.random.Generator, own: FloatArray, size: int) -> IntArray:
+    return design.draw(rng, len(own) * size).reshape(len(own), size, 2)
 
 
 def _ask_adaptively(
@@ -175,19 +195,19 @@ def _ask_adaptively(
     alpha: float,
     temperature: float,
     rng: np.random.Generator,
-    strengths: FloatArray,
+    own: FloatArray,
     size: int,
-) -> tuple[IntArray, IntArray]:
+) -> IntArray:
     nothing = np.empty(0, dtype=np.int64)
-    counts = PairCounts(len(strengths), nothing, nothing, nothing, nothing)
+    counts = PairCounts(own.shape[1], nothing, nothing, nothing, nothing)
     state = adaptive.init(Model(counts, covariance, FixedVariance(alpha**2)))
-    winners, losers = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
-    for place in range(size):
+    pairs = np.empty((len(own), size, 2), dtype=np.int64)
+    for judge, place in np.ndindex(len(own), size):
         left, right, _ = adaptive.next_pair(rng, state, temperature)
-        (left_won,) = answer(rng, np.array([[left, right]]), strengths)
-        winners[place], losers[place] = (left, right) if left_won else (right, left)
-        state = adaptive.update(state, int(winners[place]), int(losers[place]))
-    return winners, losers
+        pairs[judge, place] = left, right
+        (left_won,) = answer(rng, pairs[judge, place : place + 1], own[judge])
+        state = adaptive.update(state, *((left, right) if left_won else (right, left)))
+    return pairs
 
 
 class Interval(NamedTuple):

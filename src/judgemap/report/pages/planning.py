@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,9 +11,9 @@ from judgemap.core.simulate.trials import Interval
 from judgemap.report.figures.picture import BLUE, DASHED, FAINT, INK, QUIET, Picture, drawing
 from judgemap.report.pages.page import Section, page
 from judgemap.report.words.tables import Cell, Table, columns
-from judgemap.report.words.text import DESIGNS, counted, in_words
+from judgemap.report.words.text import DESIGNS, in_words
 from judgemap.study.fit.folder import new_folder, write_whole
-from judgemap.study.plan.planning import JudgePlan, Needed, StudyPlan
+from judgemap.study.plan.planning import Needed, StudyPlan
 
 MARK = "plan.json"
 """This file marks a folder as a plan's, so that no other folder is overwritten."""
@@ -34,8 +33,8 @@ SAME = {"sd": "the same uncertainty", "rank_error": "the same rank error"}
 
 
 def sentences(plan: StudyPlan) -> list[str]:
-    """Say what the planned study gives, what each other design would save, and how many comparisons are enough."""
-    return [_gives(plan), *_savings(plan), *_enough(plan)]
+    """Say what the planned study gives, what more judges or answers and other designs gain, and how many are enough."""
+    return [_gives(plan), *_more(plan), *_savings(plan), *_enough(plan)]
 
 
 def at_planned(plan: StudyPlan) -> Table:
@@ -122,12 +121,12 @@ def curves(plan: StudyPlan) -> Picture:
     return Picture(figure, alt, caption)
 
 
-def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
-    """Return the plan as one self-contained page, with a section on judges who differ if ``people`` is given.
+def plan_page(plan: StudyPlan) -> str:
+    """Return the plan as one self-contained page.
 
     >>> import judgemap as jm
-    >>> html = plan_page(jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6))
-    >>> "100 comparisons (2 judges × 50)" in html
+    >>> html = plan_page(jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6))
+    >>> "200 comparisons (4 judges × 50)" in html
     True
     """
     reference = plan.reference
@@ -140,7 +139,8 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
         ("Areas", f"{record.areas:,}"),
         ("True risks", record.truth),
         ("Simulated studies", f"{record.simulations} under each design, all designs on the same truths"),
-        ("Analysis", "spatial Bradley-Terry model with α inferred, fitted by full MCMC"),
+        ("Judges", f"differ by {record.differ:.2g} of how far areas differ (σ/α)" if record.differ else "alike"),
+        ("Analysis", f"spatial Bradley-Terry model (prior {record.prior}), in the Gaussian approximation"),
         ("Seed", str(record.seed)),
         ("Time", f"{record.seconds:.0f} seconds"),
         ("Software", ", ".join(f"{name} {version}" for name, version in record.versions.items())),
@@ -151,7 +151,12 @@ def plan_page(plan: StudyPlan, people: JudgePlan | None = None) -> str:
             Section("What the planned study gives", (_gives(plan),), picture=curves(plan), table=at_planned(plan)),
             *([Section("Which pairs to ask", tuple(_savings(plan)))] if len(plan.designs) > 1 else []),
             *lengths,
-            *([judge_section(people)] if people is not None else []),
+            Section(
+                "How many judges, how many answers each?",
+                (*_more(plan), DIFFER),
+                picture=grid_picture(plan),
+                table=grid_table(plan),
+            ),
             Section("Utilities", (UTILITIES,), table=utilities(plan)),
             Section("How this was done", (MEANT,), facts=facts, remarks=tuple(record.notes)),
         ],
@@ -179,28 +184,19 @@ UTILITIES = (
 )
 
 
-def save_plan(plan: StudyPlan, output: Path, people: JudgePlan | None = None) -> Path:
-    """Write one page if the name ends in .html, else a folder: index.html, plan.json, plan.csv, plan.svg.
-
-    With ``people`` the folder also holds judges.csv and judges.svg.
-    """
+def save_plan(plan: StudyPlan, output: Path) -> Path:
+    """Write one page if the name ends in .html, else a folder with `FILES`."""
     if output.suffix.lower() in (".html", ".htm"):
-        return write_whole(output, plan_page(plan, people).encode())
+        return write_whole(output, plan_page(plan).encode())
     with new_folder(output, FILES) as draft:
-        (draft / "index.html").write_text(plan_page(plan, people), encoding="utf-8")
-        text = json.dumps(plan_record(plan, people), indent=2, ensure_ascii=False)
+        (draft / "index.html").write_text(plan_page(plan), encoding="utf-8")
+        text = json.dumps(plan.to_dict(), indent=2, ensure_ascii=False)
         (draft / MARK).write_text(text + "\n", encoding="utf-8")
         plan.to_frame().to_csv(draft / "plan.csv", index=False)
         curves(plan).save(draft / "plan.svg")
-        if people is not None:
-            people.to_frame().to_csv(draft / "judges.csv", index=False)
-            judge_picture(people).save(draft / "judges.svg")
+        plan.grid_frame().to_csv(draft / "judges.csv", index=False)
+        grid_picture(plan).save(draft / "judges.svg")
     return output
-
-
-def plan_record(plan: StudyPlan, people: JudgePlan | None = None) -> dict[str, Any]:
-    """Return the plan as data for programs; ``judges_differ`` has the plan for judges who differ."""
-    return plan.to_dict() | ({} if people is None else {"judges_differ": people.to_dict()})
 
 
 def _gives(plan: StudyPlan) -> str:
@@ -209,7 +205,8 @@ def _gives(plan: StudyPlan) -> str:
         f"{plan.planned:,} comparisons ({_judges(plan.judges)} × {plan.per_judge}) with the "
         f"{DESIGNS[plan.reference]} give each area's risk with a standard deviation of {sd.middle:.2f} "
         f"({sd.low:.2f}–{sd.high:.2f}), leave an area, on average, {rank.middle:.1f} ({rank.low:.1f}–{rank.high:.1f}) "
-        f"places from its true rank, and {_finds(plan)}."
+        f"places from its true rank, and {_finds(plan)}. Its correlation with {TOGETHER} is "
+        f"{plan.at_planned(plan.reference, 'correlation').middle:.2f}, and judges spend {_hours(plan.hours[plan.at])}."
     )
 
 
@@ -318,81 +315,72 @@ DIFFER = (
 )
 
 
-def judge_sentences(plan: JudgePlan) -> list[str]:
-    """Say what the planned study tells us about the population, and what doubling its judges or answers gains."""
-    judges, answers = plan.planned
-    row, column = plan.at(judges, answers)
-    sd, endless = plan.sd[row, column], plan.sd[-1, column]
-    give = "gives" if judges == 1 else "each give"
-    first = (
-        f"If judges differ from each other by {plan.differ:.2g} of how far areas differ, {counted(judges, 'judge')} "
-        f"with {answers:,} answers {give} the population's map with a standard deviation of {sd:.2f}, a correlation "
-        f"of {plan.correlation[row, column]:.2f} with {TOGETHER}, in {_hours(plan.hours[row, column])}."
-    )
+def _more(plan: StudyPlan) -> list[str]:
+    """Say what doubling the judges or their answers gains."""
+    (row, column), sd = plan.at, plan.over_grid("sd")
+    how = f"differ by {plan.record.differ:.2g} of how far areas differ" if plan.record.differ else "are alike"
     doubled = (
-        f"Twice the answers of the same judges: {plan.sd[row + 1, column]:.2f}; twice the judges: "
-        f"{plan.sd[row, column + 1]:.2f}; the same judges, however many answers they give: {endless:.2f}."
+        f"If judges {how}, twice the answers of the same judges give {sd[row + 1, column]:.2f}; twice the judges "
+        f"{sd[row, column + 1]:.2f}; the same judges, however many answers they give, {sd[-1, column]:.2f}."
     )
-    return [first, doubled, _where_it_ends(plan, judges)]
+    return [doubled, _where_it_ends(plan)]
 
 
-def judge_table(plan: JudgePlan) -> Table:
+def grid_table(plan: StudyPlan) -> Table:
     """Tabulate uncertainty, correlation and the judges' hours by the number of judges and answers each."""
-    heads = columns([], ["Answers each", *(_judges(number) for number in plan.judges)])
+    heads = columns([], ["Answers each", *(_judges(number) for number in plan.panels)])
+    sd, correlation = plan.over_grid("sd"), plan.over_grid("correlation")
     rows = [
         (
             Cell(f"{answers:,}"),
-            *(Cell(f"{sd:.2f}", f"{r:.2f}; {_hours(h)}") for sd, r, h in zip(of_sd, of_r, of_hours, strict=True)),
+            *(Cell(f"{each:.2f}", f"{r:.2f}; {_hours(h)}") for each, r, h in zip(of_sd, of_r, of_hours, strict=True)),
         )
-        for answers, of_sd, of_r, of_hours in zip(plan.per_judge, plan.sd, plan.correlation, plan.hours, strict=False)
+        for answers, of_sd, of_r, of_hours in zip(plan.answers, sd, correlation, plan.hours, strict=False)
     ]
-    endless = zip(plan.sd[-1], plan.correlation[-1], strict=True)
-    rows.append((Cell("no limit"), *(Cell(f"{sd:.2f}", f"{r:.2f}") for sd, r in endless)))
+    endless = zip(sd[-1], correlation[-1], strict=True)
+    rows.append((Cell("no limit"), *(Cell(f"{each:.2f}", f"{r:.2f}") for each, r in endless)))
     caption = f"Uncertainty (sd) of the population's map, with its correlation with {TOGETHER}, and judges' hours"
     return Table(caption, heads, tuple(rows))
 
 
-def judge_picture(plan: JudgePlan) -> Picture:
+def grid_picture(plan: StudyPlan) -> Picture:
     """Draw uncertainty as contours over judges and answers each, and as lines against answers each.
 
     >>> import judgemap as jm
-    >>> picture = judge_picture(jm.plan_judges(jm.chicago(), 8, 40, seed=1, simulations=2))
-    >>> picture.alt[:51]
+    >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
+    >>> grid_picture(plan).alt[:51]
     'Lines of uncertainty of the population’s map agains'
     """
-    judges, answers = plan.planned
+    sd, (row, column) = plan.over_grid("sd"), plan.at
     with drawing(470, rows=2, share_x=False) as (figure, [grid, lines]):
-        filled = grid.contourf(plan.judges, plan.per_judge, plan.sd[:-1], levels=9, cmap="PuBu")
-        grid.plot(judges, answers, "D", color=INK, markersize=6)
+        filled = grid.contourf(plan.panels, plan.answers, sd[:-1], levels=9, cmap="PuBu")
+        grid.plot(plan.judges, plan.per_judge, "D", color=INK, markersize=6)
         grid.set_yscale("log")
         grid.set_ylabel("answers each")
         grid.set_xlabel("judges")
         figure.colorbar(filled, ax=grid, label="uncertainty (sd)")
-        shades = np.linspace(0.35, 1.0, len(plan.judges))
-        for column, (n_judges, shade) in enumerate(zip(plan.judges, shades, strict=True)):
-            lines.plot(plan.per_judge, plan.sd[:-1, column], "o-", color=BLUE, alpha=shade, markersize=4, linewidth=1.4)
-            lines.axhline(plan.sd[-1, column], **DASHED)
-            lines.annotate(
-                f"{n_judges}", (plan.per_judge[-1], plan.sd[-2, column]), (5, -3), textcoords="offset points"
-            )
+        shades = np.linspace(0.35, 1.0, len(plan.panels))
+        for place, (n_judges, shade) in enumerate(zip(plan.panels, shades, strict=True)):
+            lines.plot(plan.answers, sd[:-1, place], "o-", color=BLUE, alpha=shade, markersize=4, linewidth=1.4)
+            lines.axhline(sd[-1, place], **DASHED)
+            lines.annotate(f"{n_judges}", (plan.answers[-1], sd[-2, place]), (5, -3), textcoords="offset points")
         lines.set_ylim(bottom=0)
         lines.set_ylabel("uncertainty (sd)")
         lines.set_xlabel("answers each; a line for each number of judges")
         lines.grid(axis="y", color=FAINT, linewidth=0.6)
         for axes, axis, ticks in (
-            (grid, "x", plan.judges),
-            (grid, "y", plan.per_judge),
-            (lines, "x", plan.per_judge),
+            (grid, "x", plan.panels),
+            (grid, "y", plan.answers),
+            (lines, "x", plan.answers),
         ):
             getattr(axes, f"set_{axis}scale")("log")
             getattr(axes, f"set_{axis}ticks")(ticks, [f"{tick:,}" for tick in ticks])
             axes.minorticks_off()
-    row, column = plan.at(judges, answers)
     alt = (
-        f"Lines of uncertainty of the population’s map against {plan.per_judge[0]:,} to {plan.per_judge[-1]:,} answers "
-        f"of each of {plan.judges[0]:,} to {plan.judges[-1]:,} judges. {_judges(judges)} × {answers:,}: "
-        f"{plan.sd[row, column]:.2f}; twice the answers {plan.sd[row + 1, column]:.2f}, twice the judges "
-        f"{plan.sd[row, column + 1]:.2f}."
+        f"Lines of uncertainty of the population’s map against {plan.answers[0]:,} to {plan.answers[-1]:,} answers "
+        f"of each of {plan.panels[0]:,} to {plan.panels[-1]:,} judges. {_judges(plan.judges)} × {plan.per_judge:,}: "
+        f"{sd[row, column]:.2f}; twice the answers {sd[row + 1, column]:.2f}, twice the judges "
+        f"{sd[row, column + 1]:.2f}."
     )
     caption = (
         "Darker is less certain; the diamond is the planned study. Below, each line falls towards a dashed one: the "
@@ -401,30 +389,20 @@ def judge_picture(plan: JudgePlan) -> Picture:
     return Picture(figure, alt, caption)
 
 
-def judge_section(plan: JudgePlan) -> Section:
-    """Return all of this under one heading, for the plan's page."""
-    return Section(
-        "How many judges, how many answers each?",
-        (*judge_sentences(plan), DIFFER),
-        picture=judge_picture(plan),
-        table=judge_table(plan),
-    )
-
-
 def _judges(number: int) -> str:
     return f"{number:,} {'judge' if number == 1 else 'judges'}"
 
 
-def _where_it_ends(plan: JudgePlan, judges: int) -> str:
-    from_here = plan.helps_little(judges)
+def _where_it_ends(plan: StudyPlan) -> str:
+    from_here = plan.helps_little
     if from_here == 0:
         return (
-            f"With {plan.per_judge[0]:,} answers each or fewer, doubling them lowers the uncertainty by less than a "
+            f"With {plan.answers[0]:,} answers each or fewer, doubling them lowers the uncertainty by less than a "
             "tenth: ask more judges."
         )
     if np.isinf(from_here):
         return (
-            f"Up to {plan.per_judge[-2]:,} answers each, doubling them still lowers the uncertainty by a tenth or "
+            f"Up to {plan.answers[-2]:,} answers each, doubling them still lowers the uncertainty by a tenth or "
             "more; more judges lower it further."
         )
     return (

@@ -1,11 +1,10 @@
 """Planning: what precision to expect from a study, before you ask anyone.
 
-Whole studies are simulated under each design and analysed like real ones. The truth of each is drawn from the prior
-with a guess at α, or from a pilot's posterior; all designs are tried on the same truths.
-
-Where judges differ, how well the population's map can be known depends on how many of them represent it. For studies
-with a quarter to four times as many judges, and a quarter to eight times as many answers each, `plan_judges` computes
-how precisely it would be known; see `core.design.utility` for the method. No study is sampled, so a grid takes seconds.
+Whole studies are simulated under each design, with judges who differ, and compared with the truth; see
+`core.simulate.trials` for how. The truth of each is drawn from the prior with a guess at α, or from a pilot's
+posterior; all designs are tried on the same truths. How well the population's map can be known depends on how many
+judges represent it, so studies with a quarter to four times as many judges, and a quarter to eight times as many
+answers each, are simulated too, with the first design.
 """
 
 import time
@@ -16,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from judgemap.core.design.optimal import Panel, optimal
-from judgemap.core.design.utility import Population, precision_grid
-from judgemap.core.model.prior import Covariance
+from judgemap.core.design.utility import Population
 from judgemap.core.simulate.trials import (
     Asker,
     Interval,
@@ -30,7 +28,6 @@ from judgemap.core.simulate.trials import (
     reach,
     trial,
 )
-from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
@@ -48,21 +45,19 @@ if TYPE_CHECKING:
 DESIGNS = ("uniform", "naive", "principal", "optimal", "adaptive")
 """The order must never change: a design's position is part of its seed, so new ones go at the end."""
 SHARES = (0.25, 0.5, 0.75, 1.0, 1.5)
-"""The study lengths considered, as multiples of the planned one."""
-SHORTEST = 6
-"""The shortest study considered; nor is one with fewer than half as many comparisons as areas: α could be anything."""
+"""The numbers of judges for which designs are compared, as multiples of the planned one."""
+GRID = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Answers each to consider, as multiples of the planned number; judges go only up to four times as many."""
 FEWEST = 6
 """The fewest simulations that allow an interval for a median."""
 LOSSES = ("sd", "rank_error", "missed")
 """Measures that fall as a study grows, by which designs are compared; ``missed`` is 1 − ``found``."""
-GRID_SHARES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-"""Answers per judge to consider, as multiples of the planned number; judges go only up to four times as many."""
 SECONDS = 4.0
 """The time an answer takes if no pilot says."""
 LITTLE = 0.1
 """Doubling the answers helps little if it lowers the uncertainty by less than this share."""
-MOST_AREAS = 1_000
-"""The most areas for which a grid takes no more than minutes."""
+MOST_AREAS = 2_000
+"""The most areas for which a plan takes no more than minutes."""
 
 
 class Needed(NamedTuple):
@@ -93,7 +88,12 @@ class PlanRecord:
 
     areas: int
     truth: str
+    prior: str
+    """The prior correlation of areas in the analysis."""
     alpha: float
+    differ: float
+    """σ/α: how far judges differ, relative to areas."""
+    seconds_per_answer: float
     simulations: int
     seed: int
     seconds: float
@@ -103,14 +103,19 @@ class PlanRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyPlan(Displayed):
-    """What to expect. ``merits[design]`` is an array (simulations, lengths, measures), in the order of `Merits`.
+    """What to expect from a number of judges and answers each.
 
-    ``reference`` is the design that the others are compared with: uniform, if it was tried.
+    ``merits[design]`` is an array (simulations, lengths, measures), in the order of `Merits`, for the planned answers
+    each and various numbers of judges. ``reference`` is the design that the others are compared with: uniform, if it
+    was tried. ``grid`` has its measures by answers each (the last row is for unlimited answers: each judge's own map is
+    known exactly, but the population's is not), numbers of judges, and measure, averaged over simulations.
 
     >>> import judgemap as jm
-    >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
-    >>> plan.planned, plan.designs
-    (100, ('uniform', 'naive'))
+    >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
+    >>> plan.planned, plan.designs, plan.lengths
+    (200, ('uniform', 'naive'), (50, 100, 150, 200, 300))
+    >>> plan.panels, plan.answers, plan.grid.shape
+    ((1, 2, 4, 8, 16), (12, 25, 50, 100, 200, 400), (7, 5, 7))
     """
 
     areas: Areas
@@ -119,6 +124,11 @@ class StudyPlan(Displayed):
     lengths: tuple[int, ...]
     top: int
     merits: dict[str, FloatArray]
+    panels: tuple[int, ...]
+    """The numbers of judges in the grid."""
+    answers: tuple[int, ...]
+    """The answers each in the grid."""
+    grid: FloatArray
     record: PlanRecord = field(repr=False)
 
     @property
@@ -164,7 +174,7 @@ class StudyPlan(Displayed):
         """Return a measure's ratio to the reference at the planned number, as a geometric mean over truths.
 
         >>> import judgemap as jm
-        >>> plan = jm.plan(jm.chicago(), 2, 50, seed=1, designs=("uniform", "naive"), simulations=6)
+        >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
         >>> plan.against("uniform", "u1").middle
         1.0
         """
@@ -175,6 +185,46 @@ class StudyPlan(Displayed):
     def enough(self, design: str, measure: str, level: float) -> float:
         """Return how many comparisons bring a measure in `LOSSES` down to a level; 0 or inf beyond the simulations."""
         return reach(np.array(self.lengths, dtype=np.float64), self.curve(design, measure).mean(axis=0), level)
+
+    def over_grid(self, measure: str) -> FloatArray:
+        """Return a measure over the grid, (answers each and, last, unlimited answers; judges)."""
+        values: FloatArray = self.grid[:, :, Merits._fields.index(measure)]
+        return values
+
+    @property
+    def hours(self) -> FloatArray:
+        """Judges' hours, (answers each, judges); breaks and reading the instructions are not counted."""
+        return np.outer(self.answers, self.panels) * self.record.seconds_per_answer / 3600
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """The planned study's position in the grid."""
+        return self.answers.index(self.per_judge), self.panels.index(self.judges)
+
+    @property
+    def helps_little(self) -> float:
+        """The number of answers each from which doubling them lowers the planned judges' sd by less than a tenth.
+
+        0 means fewer than the fewest in the grid, inf more than half of the most. If judges were all alike, every
+        doubling would gain up to 29 %.
+
+        >>> import judgemap as jm
+        >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, differ=1.0, designs=("uniform",), simulations=6)
+        >>> 0 < plan.helps_little < 200
+        True
+        """
+        sd = self.over_grid("sd")[:-1, self.at[1]]
+        doublings = np.diff(np.log2(self.answers))
+        gain = np.minimum.accumulate(1 - (sd[1:] / sd[:-1]) ** (1 / doublings))
+        below = gain < LITTLE
+        if not below.any():
+            return np.inf
+        if below[0]:
+            return 0.0
+        after = int(np.argmax(below))
+        logs = np.log(self.answers[after - 1 : after + 1])
+        share = (gain[after - 1] - LITTLE) / (gain[after - 1] - gain[after])
+        return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a table: design, comparisons, measure, and its estimate with a 95 % Monte Carlo interval."""
@@ -188,18 +238,28 @@ class StudyPlan(Displayed):
         ]
         return pd.DataFrame(rows, columns=["design", "comparisons", "measure", "estimate", "low", "high"])
 
+    def grid_frame(self) -> "pd.DataFrame":
+        """Return the grid as a table, one row per study: judges, per_judge, hours and every measure."""
+        import pandas as pd
+
+        answers, judges = np.meshgrid(self.answers, self.panels, indexing="ij")
+        measured = {name: self.over_grid(name)[:-1].ravel() for name in Merits._fields}
+        return pd.DataFrame(
+            {"judges": judges.ravel(), "per_judge": answers.ravel(), "hours": self.hours.ravel(), **measured}
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything a program might want, ready for JSON: numbers outside the simulated range are null."""
         expected = {
             design: {measure: [_numbers(each) for each in self.expected(design, measure)] for measure in Merits._fields}
             for design in self.designs
         }
-        others = [design for design in self.designs if design != self.reference]
         needed = {
             design: {
                 measure: [each or None for each in _numbers(self.needed(design, measure)[:3])] for measure in LOSSES
             }
-            for design in others
+            for design in self.designs
+            if design != self.reference
         }
         return {
             **asdict(self.record),
@@ -211,6 +271,13 @@ class StudyPlan(Displayed):
             "comparisons": list(self.lengths),
             "expected": expected,
             "needed_for_the_same": needed,
+            "grid": {
+                "judges": list(self.panels),
+                "per_judge": list(self.answers),
+                "hours": self.hours.tolist(),
+                **{name: self.over_grid(name).tolist() for name in ("sd", "rank_error", "found", "correlation")},
+                "more_answers_help_little_from": _numbers([self.helps_little])[0],
+            },
         }
 
 
@@ -221,9 +288,12 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     *,
     seed: int,
     alpha: float | None = None,
+    differ: float | None = None,
     pilot: "Fit | None" = None,
     designs: Sequence[str] = ("uniform", "principal", "optimal", "adaptive"),
+    seconds: float = SECONDS,
     simulations: int = 40,
+    grid: bool = True,
     cores: int = 1,
     watch: Callable[[int, int], None] | None = None,
 ) -> StudyPlan:
@@ -239,13 +309,20 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
         The same seed gives the same numbers.
     alpha
         A guess at α, the standard deviation of the strengths; 3 by default.
+    differ
+        A guess at σ/α, how far judges' own maps are from the common one relative to how far areas differ; by default
+        the pilot's, or 0.5. With 0, judges are alike.
     pilot
-        A fit of the same areas, instead of the guess: truths are drawn from its posterior. Its own answers do not count
-        towards the planned study.
+        A fit of the same areas, instead of the guesses: truths are drawn from its posterior. Its own answers do not
+        count towards the planned study.
     designs
         Which of ``uniform``, ``naive``, ``principal``, ``optimal``, ``adaptive`` to try.
+    seconds
+        Seconds that one answer takes a judge.
     simulations
         Simulated studies under each design.
+    grid
+        Whether studies with other numbers of answers each are simulated too, under the first design.
     cores
         Processes to use; the results do not depend on it.
     watch
@@ -254,35 +331,55 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     Examples
     --------
     >>> import judgemap as jm
-    >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform",), simulations=6)
-    >>> plan.lengths
-    (50, 100, 150, 200, 300)
+    >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
     >>> few, *_, many = plan.expected("uniform", "rank_error")
     >>> few.middle > many.middle
     True
+    >>> sd, (row, column) = plan.over_grid("sd"), plan.at
+    >>> bool(sd[row, column + 1] < sd[row + 1, column])     # twice the judges, or twice the answers of each?
+    True
     """
     chosen = _check(areas, judges, per_judge, simulations, designs)
+    if not (np.isfinite(seconds) and seconds > 0):
+        raise StudyError(f"the seconds that an answer takes must be a positive number, not {seconds:g}")
     source = TruthSource.make(areas, alpha, pilot)
+    ratio = _ratio(differ, pilot)
     began = time.perf_counter()
-    planned = judges * per_judge
-    shortest = max(SHORTEST, len(areas) // 2)
-    lengths = tuple(sorted({max(shortest, round(share * planned)) for share in SHARES}))
+    covariance = prior_covariance(areas) if pilot is None else pilot.covariance
+    people = Population(covariance, source.alpha, (ratio * source.alpha) ** 2 * covariance.matrix)
+    compared = _multiples(judges, SHARES)
+    panels, answers = (_multiples(judges, GRID[:-1]), _multiples(per_judge, GRID)) if grid else (compared, (per_judge,))
     top = min(10, max(1, len(areas) // 4))
-    covariance = prior_covariance(areas)
-    askers = {name: _asker(name, areas, covariance, source.alpha, planned) for name in chosen}
-    trials = _Trials(source, covariance, askers, lengths, top)
-    merits = trials.run(seed, simulations, cores, watch)
+    reference = "uniform" if "uniform" in chosen else chosen[0]
+    everyone = tuple(sorted({*compared, *panels}))
+    tried = {
+        name: _Tried(
+            _asker(name, areas, people, judges, per_judge),
+            (everyone, answers) if name == reference else (compared, (per_judge,)),
+        )
+        for name in chosen
+    }
+    found = _run(source, people, tried, top, (seed, simulations, cores), watch)
+    whole = found[reference]
+    in_grid, in_curve = ([everyone.index(each) for each in sizes] for sizes in (panels, compared))
+    merits = {name: each[:, 0] for name, each in found.items()}
+    merits[reference] = whole[:, answers.index(per_judge)][:, in_curve]
     record = PlanRecord(
         areas=len(areas),
         truth=source.words,
+        prior=covariance.name,
         alpha=source.alpha,
+        differ=ratio,
+        seconds_per_answer=seconds,
         simulations=simulations,
         seed=seed,
         seconds=round(time.perf_counter() - began, 1),
         versions=versions(),
         notes=[*areas.notes, *source.notes],
     )
-    return StudyPlan(areas, judges, per_judge, lengths, top, merits, record)
+    lengths = tuple(per_judge * each for each in compared)
+    means = whole[:, :, in_grid].mean(axis=0)
+    return StudyPlan(areas, judges, per_judge, lengths, top, merits, panels, answers, means, record)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -310,61 +407,55 @@ class TruthSource:
         if "alpha2" not in pilot.posterior:
             raise StudyError("the pilot has no α in its posterior; use a fit of the spatial or the standard model")
         words = f"drawn from the posterior of a pilot with {pilot.record.data.comparisons:,} comparisons"
-        notes = ["The pilot's own answers are not counted in the planned study."]
-        if pilot.record.prior != "communicability":
-            notes.append(
-                f"The pilot was fitted with the prior '{pilot.record.prior}'; the planned study is analysed with the "
-                "map's communicability."
-            )
-        return cls(float(np.median(pilot.alpha)), -pilot.risk, words, tuple(notes))
+        notes = ("The pilot's own answers are not counted in the planned study.",)
+        return cls(float(np.median(pilot.alpha)), -pilot.risk, words, notes)
 
-    def draw(self, rng: np.random.Generator, covariance: Covariance) -> FloatArray:
+    def draw(self, rng: np.random.Generator, people: Population) -> FloatArray:
         """Draw the true strengths of one simulated study."""
         if self.strengths is None:
-            drawn: FloatArray = self.alpha * covariance.draw(rng, 1)[0]
+            drawn: FloatArray = self.alpha * people.covariance.draw(rng, 1)[0]
             return drawn
         row: FloatArray = self.strengths[rng.integers(len(self.strengths))]
         return row
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Trials:
-    """All trials of a plan: each design on each truth."""
+class _Tried(NamedTuple):
+    """A design to try: how it asks, and the numbers of judges and of answers each."""
 
-    source: TruthSource
-    covariance: Covariance
-    askers: dict[str, Asker]
-    lengths: tuple[int, ...]
-    top: int
+    asker: Asker
+    sizes: tuple[tuple[int, ...], tuple[int, ...]]
 
-    def run(
-        self, seed: int, simulations: int, cores: int, watch: Callable[[int, int], None] | None
-    ) -> dict[str, FloatArray]:
-        """Run them on some cores; each has its own generator, so their order does not matter."""
-        from joblib import Parallel, delayed
 
-        merits = {name: np.empty((simulations, len(self.lengths), len(Merits._fields))) for name in self.askers}
-        work = [
-            delayed(_numbered_trial)(
-                (name, number),
-                # 0 is the truth's generator.
-                np.random.default_rng([seed, number, 1 + DESIGNS.index(name)]),
-                (truth, self.askers[name], self.lengths, self.covariance, self.top),
-            )
-            for number, truth in enumerate(self._truths(seed, simulations))
-            for name in self.askers
-        ]
-        parallel = Parallel(n_jobs=cores, return_as="generator_unordered", max_nbytes=None)
-        for done, ((name, number), rows) in enumerate(parallel(work), start=1):
-            merits[name][number] = rows
-            if watch is not None:
-                watch(done, len(work))
-        return merits
+def _run(
+    source: TruthSource,
+    people: Population,
+    tried: Mapping[str, _Tried],
+    top: int,
+    how: tuple[int, int, int],
+    watch: Callable[[int, int], None] | None,
+) -> dict[str, FloatArray]:
+    """Try each design on each truth; each trial has its own generator, so their order does not matter."""
+    from joblib import Parallel, delayed
 
-    def _truths(self, seed: int, simulations: int) -> list[FloatArray]:
-        return [
-            self.source.draw(np.random.default_rng([seed, number, 0]), self.covariance) for number in range(simulations)
-        ]
+    seed, simulations, cores = how
+    truths = [source.draw(np.random.default_rng([seed, number, 0]), people) for number in range(simulations)]
+    work = [
+        delayed(_numbered_trial)(
+            (name, number),
+            # 0 is the truth's generator.
+            np.random.default_rng([seed, number, 1 + DESIGNS.index(name)]),
+            (truth, people, each.asker, each.sizes, top),
+        )
+        for number, truth in enumerate(truths)
+        for name, each in tried.items()
+    ]
+    found: dict[tuple[str, int], FloatArray] = {}
+    parallel = Parallel(n_jobs=cores, return_as="generator_unordered", max_nbytes=None)
+    for done, (label, merits) in enumerate(parallel(work), start=1):
+        found[label] = merits
+        if watch is not None:
+            watch(done, len(work))
+    return {name: np.array([found[name, number] for number in range(simulations)]) for name in tried}
 
 
 def _numbered_trial(
@@ -373,21 +464,32 @@ def _numbered_trial(
     return label, trial(rng, *arguments)
 
 
-def _asker(name: str, areas: Areas, covariance: Covariance, alpha: float, planned: int) -> Asker:
+def _asker(name: str, areas: Areas, people: Population, judges: int, per_judge: int) -> Asker:
     if name == "adaptive":
-        return ask_adaptively(covariance, alpha)
-    return ask_from(pair_design(areas.graph, name, alpha, planned))
+        return ask_adaptively(people.covariance, people.alpha)
+    if name == "optimal" and people.views.any():
+        panel = Panel(judges, people.views)
+        return ask_from(optimal(people.covariance, people.alpha, judges * per_judge, panel=panel))
+    return ask_from(pair_design(areas.graph, name, people.alpha, judges * per_judge))
+
+
+def _multiples(number: int, shares: Sequence[float]) -> tuple[int, ...]:
+    """Return multiples of a number, at least 1, without repetition."""
+    return tuple(sorted({max(1, round(share * number)) for share in shares}))
 
 
 def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs: Sequence[str]) -> list[str]:
-    _check_size(areas, judges, per_judge)
+    for what, number in (("judges", judges), ("comparisons per judge", per_judge)):
+        if number < 1:
+            raise StudyError(f"the number of {what} must be at least 1, not {number}")
+    if not 2 <= len(areas) <= MOST_AREAS:
+        raise StudyError(f"a plan needs from 2 to {MOST_AREAS:,} areas, and there are {len(areas):,}; use another map")
     if simulations < FEWEST:
         raise StudyError(f"intervals need at least {FEWEST} simulated studies, not {simulations}")
-    least = max(SHORTEST, len(areas) - 1)
-    if judges * per_judge < least:
+    if judges * per_judge < len(areas) - 1:
         raise StudyError(
             f"{judges:,} × {per_judge:,} comparisons cannot even connect {len(areas):,} areas; plan for at "
-            f"least {least:,}"
+            f"least {len(areas) - 1:,}"
         )
     for name in designs:
         if name not in DESIGNS:
@@ -399,213 +501,15 @@ def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs:
     return list(dict.fromkeys(designs))
 
 
-def _numbers(values: Sequence[float]) -> list[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgePlan:
-    """Precision of the population's map, by number of judges and answers each.
-
-    ``sd``, ``u1`` and ``correlation`` are arrays (answers each, judges). Their last row is for unlimited answers: each
-    judge's own map is known exactly, but the population's is not. ``correlation`` is between estimate and truth over
-    areas.
-
-    >>> import judgemap as jm
-    >>> plan = jm.plan_judges(jm.chicago(), judges=8, per_judge=40, seed=1, simulations=2)
-    >>> plan.judges, plan.per_judge
-    ((2, 4, 8, 16, 32), (10, 20, 40, 80, 160, 320))
-    >>> bool(plan.sd[2, 2] < plan.sd[1, 2] and plan.hours[2, 2] == 2 * plan.hours[1, 2])
-    True
-    """
-
-    areas: Areas
-    judges: tuple[int, ...]
-    per_judge: tuple[int, ...]
-    planned: tuple[int, int]
-    """The planned numbers of judges, and of answers each."""
-    sd: FloatArray
-    u1: FloatArray
-    correlation: FloatArray
-    seconds: float
-    """Seconds per answer."""
-    differ: float
-    """σ/α: how far judges differ, relative to areas."""
-    alpha: float
-    truth: str
-    """Where the true risks come from."""
-    design: str
-    simulations: int
-    seed: int
-
-    @property
-    def hours(self) -> FloatArray:
-        """Judges' hours, (answers each, judges); breaks and reading the instructions are not counted."""
-        return np.outer(self.per_judge, self.judges) * self.seconds / 3600
-
-    def at(self, judges: int, per_judge: int) -> tuple[int, int]:
-        """Return a study's position in the arrays."""
-        return self.per_judge.index(per_judge), self.judges.index(judges)
-
-    def helps_little(self, judges: int) -> float:
-        """Return the number of answers each from which doubling them lowers the sd by less than a tenth.
-
-        0 means fewer than the fewest in the grid, inf more than half of the most. If judges were all alike, every
-        doubling would gain up to 29 %.
-
-        >>> import judgemap as jm
-        >>> plan = jm.plan_judges(jm.chicago(), judges=8, per_judge=40, differ=1.0, seed=1, simulations=2)
-        >>> 0 < plan.helps_little(8) < 160
-        True
-        """
-        sd = self.sd[:-1, self.judges.index(judges)]
-        doublings = np.diff(np.log2(self.per_judge))
-        gain = np.minimum.accumulate(1 - (sd[1:] / sd[:-1]) ** (1 / doublings))
-        below = gain < LITTLE
-        if below[0]:
-            return 0.0
-        if not below.any():
-            return np.inf
-        after = int(np.argmax(below))
-        logs = np.log(self.per_judge[after - 1 : after + 1])
-        share = (gain[after - 1] - LITTLE) / (gain[after - 1] - gain[after])
-        return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return a table, one row per study: judges, per_judge, hours, sd, u1, correlation."""
-        import pandas as pd
-
-        answers, judges = np.meshgrid(self.per_judge, self.judges, indexing="ij")
-        measured = {name: getattr(self, name)[:-1].ravel() for name in ("sd", "u1", "correlation")}
-        return pd.DataFrame(
-            {"judges": judges.ravel(), "per_judge": answers.ravel(), "hours": self.hours.ravel(), **measured}
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything a program might want, ready for JSON; the last row is for unlimited answers."""
-        at_most = self.helps_little(self.planned[0])
-        return {
-            "truth": self.truth,
-            "design": self.design,
-            "simulations": self.simulations,
-            "seed": self.seed,
-            "differ": self.differ,
-            "alpha": self.alpha,
-            "seconds_per_answer": self.seconds,
-            "judges": list(self.judges),
-            "per_judge": list(self.per_judge),
-            "hours": self.hours.tolist(),
-            **{name: getattr(self, name).tolist() for name in ("sd", "u1", "correlation")},
-            "more_answers_help_little_from": at_most if np.isfinite(at_most) else None,
-        }
-
-
-def plan_judges(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
-    areas: Areas,
-    judges: int = 10,
-    per_judge: int = 50,
-    *,
-    seed: int,
-    differ: float | None = None,
-    alpha: float | None = None,
-    pilot: "Fit | None" = None,
-    seconds: float = SECONDS,
-    design: str = "uniform",
-    simulations: int = 12,
-) -> JudgePlan:
-    """Say how precisely the population's map would be known, by number of judges and answers each.
-
-    Parameters
-    ----------
-    areas
-        The areas of the study.
-    judges, per_judge
-        The study in the middle of the grid.
-    seed
-        The same seed gives the same numbers.
-    differ
-        A guess at σ/α, how far judges' own maps are from the common one relative to how far areas differ; by default
-        the pilot's, or 0.5.
-    alpha, pilot
-        As for `plan`. A pilot in which judges differ also estimates σ/α.
-    seconds
-        Seconds that one answer takes a judge.
-    design
-        How pairs are drawn: ``uniform``, ``naive``, ``principal`` or ``optimal``.
-    simulations
-        How many true maps, each with its own judges, the figures are averaged over.
-
-    Examples
-    --------
-    >>> import judgemap as jm
-    >>> plan = jm.plan_judges(jm.chicago(), judges=12, per_judge=50, differ=0.5, seed=1, simulations=2)
-    >>> more_answers, more_judges = plan.sd[3, 2], plan.sd[2, 3]
-    >>> bool(more_judges < more_answers)
-    True
-    """
-    source = TruthSource.make(areas, alpha, pilot)
-    ratio = _ratio(differ, pilot)
-    _check_grid(areas, judges, per_judge, seconds, simulations)
-    n_judges = tuple(sorted({max(1, round(share * judges)) for share in GRID_SHARES[:-1]}))
-    answers = tuple(sorted({max(1, round(share * per_judge)) for share in GRID_SHARES}))
-    covariance = prior_covariance(areas)
-    people = Population(covariance, source.alpha, (ratio * source.alpha) ** 2 * covariance.matrix)
-    if design == "optimal":
-        drawn = optimal(covariance, source.alpha, judges * per_judge, panel=Panel(judges, people.views))
-    else:
-        drawn = pair_design(areas.graph, design, source.alpha, judges * per_judge)
-    grids, spread = [], []
-    with one_thread():
-        for number in range(simulations):
-            rng = np.random.default_rng([seed, number])
-            truth = source.draw(rng, covariance)
-            grids.append(precision_grid(rng, truth, people, drawn, n_judges, answers))
-            spread.append(float(((truth - truth.mean()) ** 2).sum()))
-    sd, trace = (np.mean(each, axis=0) for each in zip(*grids, strict=True))
-    return JudgePlan(
-        areas,
-        n_judges,
-        answers,
-        (judges, per_judge),
-        sd=sd,
-        u1=1 / trace,
-        # Over areas, estimate and error are nearly uncorrelated, so r² = 1 − error variance / variance of the truth.
-        correlation=np.sqrt(np.maximum(1 - trace / np.mean(spread), 0.0)),
-        seconds=seconds,
-        differ=ratio,
-        alpha=source.alpha,
-        truth=source.words,
-        design=design,
-        simulations=simulations,
-        seed=seed,
-    )
-
-
 def _ratio(differ: float | None, pilot: "Fit | None") -> float:
     if differ is None:
         if pilot is None or "sigma2" not in pilot.posterior:
             return DIFFER
         return float(np.median(np.sqrt(pilot.posterior["sigma2"] / pilot.posterior["alpha2"])))
-    if not (np.isfinite(differ) and differ > 0):
-        raise StudyError(f"how far judges differ must be a positive number, σ/α, such as {DIFFER}, not {differ:g}")
+    if not (np.isfinite(differ) and differ >= 0):
+        raise StudyError(f"how far judges differ must be a number from 0 up, σ/α, such as {DIFFER}, not {differ:g}")
     return differ
 
 
-def _check_grid(areas: Areas, judges: int, per_judge: int, seconds: float, simulations: int) -> None:
-    _check_size(areas, judges, per_judge)
-    if simulations < 1:
-        raise StudyError(f"the number of simulated maps must be at least 1, not {simulations}")
-    if not (np.isfinite(seconds) and seconds > 0):
-        raise StudyError(f"the seconds that an answer takes must be a positive number, not {seconds:g}")
-    if len(areas) > MOST_AREAS:
-        raise StudyError(
-            f"{len(areas):,} areas are too many: judges can be planned for up to {MOST_AREAS:,}; use a coarser map"
-        )
-
-
-def _check_size(areas: Areas, judges: int, per_judge: int) -> None:
-    for what, number in (("judges", judges), ("comparisons per judge", per_judge)):
-        if number < 1:
-            raise StudyError(f"the number of {what} must be at least 1, not {number}")
-    if len(areas) < 2:
-        raise StudyError("a study needs at least two areas, but the map has only one")
+def _numbers(values: Sequence[float]) -> list[float | None]:
+    return [float(value) if np.isfinite(value) else None for value in values]

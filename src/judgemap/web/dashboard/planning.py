@@ -25,10 +25,10 @@ from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
-    from judgemap.study.plan.planning import JudgePlan
+    from judgemap.study.plan.planning import StudyPlan
 
 MOST_JUDGES, MOST_ANSWERS = 200, 500
-MANY, FEW = 12, 4
+MANY, FEW = 12, 6
 """Simulated maps; fewer if there are many areas."""
 LARGE = 100
 PLANNED_DESIGNS = ("uniform", "naive", "principal", "optimal")
@@ -117,36 +117,35 @@ def usual_study(study: Study) -> dict[str, int]:
     return {"judges": min(judges or 10, MOST_JUDGES), "per_judge": min(max(each, 1), MOST_ANSWERS)}
 
 
-def work_out(plan: PanelPlan) -> dict[str, Any]:
+def work_out(asked: PanelPlan) -> dict[str, Any]:
     """Work out the grid."""
-    from judgemap.study.plan.planning import SECONDS, plan_judges
+    from judgemap.study.plan.planning import SECONDS, plan
     from judgemap.web.judge.comparisons import load_comparisons
     from judgemap.web.results.files import open_fit
     from judgemap.web.studies.areas import load_areas
 
-    version = plan.study.version
+    version = asked.study.version
     design = {"adaptive": "optimal"}.get(version.design, version.design)
-    times = load_comparisons(plan.study).seconds
+    times = load_comparisons(asked.study).seconds
     seconds = float(np.nanmedian(times)) if np.isfinite(times).any() else SECONDS
-    done = plan.fit is not None and plan.fit.status == FitRun.Status.DONE
-    pilot = open_fit(plan.fit) if plan.fit is not None and done else None
+    done = asked.fit is not None and asked.fit.status == FitRun.Status.DONE
+    pilot = open_fit(asked.fit) if asked.fit is not None and done else None
     areas = pilot.map if pilot is not None else load_areas(version)
-    made = plan_judges(
-        areas, plan.judges, plan.per_judge, seed=plan.seed, differ=plan.differ, pilot=pilot, seconds=seconds,
-        design=design if design in PLANNED_DESIGNS else "uniform", simulations=FEW if len(areas) > LARGE else MANY,
+    made = plan(
+        areas, asked.judges, asked.per_judge, seed=asked.seed, differ=asked.differ, pilot=pilot, seconds=seconds,
+        designs=[design if design in PLANNED_DESIGNS else "uniform"], simulations=FEW if len(areas) > LARGE else MANY,
     )  # fmt: skip
     return result_of(made)
 
 
-def result_of(made: "JudgePlan") -> dict[str, Any]:
+def result_of(made: "StudyPlan") -> dict[str, Any]:
     """Return what the page shows of a plan, ready for JSON."""
-    from judgemap.report.pages.planning import judge_sentences, judge_table
+    from judgemap.report.pages.planning import grid_table, sentences
 
-    table = judge_table(made)
+    table = grid_table(made)
     kept: dict[str, Any] = json_value(made.to_dict())
     return kept | {
-        "planned": list(made.planned),
-        "sentences": judge_sentences(made),
+        "sentences": sentences(made),
         "heads": [each.heading.text for each in table.columns],
         "rows": [[[cell.text, cell.beside] for cell in row] for row in table.rows],
     }
@@ -157,11 +156,12 @@ def plan_page(plan: PanelPlan) -> PlanPage | None:
     result = plan.result
     if plan.status != PanelPlan.Status.DONE or not result:
         return None
-    answers, sd = [float(each) for each in result["per_judge"]], result["sd"]
-    middle = result["judges"].index(result["planned"][0])
+    grid = result["grid"]
+    answers, sd = [float(each) for each in grid["per_judge"]], grid["sd"]
+    middle = grid["judges"].index(result["judges"])
     courses = [
-        Course(f"{result['judges'][column]:,} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
-        for column in range(max(middle - 1, 0), min(middle + 2, len(result["judges"])))
+        Course(f"{grid['judges'][column]:,} judges", [(x, row[column]) for x, row in zip(answers, sd, strict=False)])
+        for column in range(max(middle - 1, 0), min(middle + 2, len(grid["judges"])))
     ]
     ends = [f"{course.name} from {plain(course.points[0][1])} to {plain(course.points[-1][1])}" for course in courses]
     alt = gettext("As answers per judge go from %(fewest)s to %(most)s: %(ends)s.") % {

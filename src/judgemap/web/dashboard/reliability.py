@@ -231,27 +231,29 @@ def simulate(forecast: Forecast) -> dict[str, Any]:
     from judgemap.web.results.files import open_fit
 
     pilot = open_fit(forecast.fit)
-    answers = pilot.record.data.comparisons
-    least = max(6, len(pilot.map) - 1)
+    facts = pilot.record.data
+    judges = max(facts.judges, 1)
+    per_judge = max(round(facts.comparisons / judges), -(-len(pilot.map) // judges))
     design = forecast.fit.version.design
     if design == "adaptive" and len(pilot.map) > LARGE:
         design = "optimal"
-    planned = max(TIMES * answers, least)
     made = plan(
-        pilot.map, planned, 1, seed=forecast.seed, pilot=pilot, designs=[design], simulations=SIMULATIONS,
-        watch=partial(_watch, forecast),
+        pilot.map, TIMES * judges, per_judge, seed=forecast.seed, pilot=pilot, designs=[design], grid=False,
+        differ=None if pilot.settings.differ else 0.0, simulations=SIMULATIONS, watch=partial(_watch, forecast),
     )  # fmt: skip
-    return result_of(made, answers)
+    return result_of(made, facts.comparisons)
 
 
 def result_of(made: "StudyPlan", answers: int) -> dict[str, Any]:
     """Return what pages show of a plan, ready for JSON."""
     told = made.to_dict()
     design = made.designs[0]
+    now = made.planned / TIMES
     return {
         "answers": answers,
         "design": design,
-        "comparisons": told["comparisons"],
+        # Judges who gave the mean number of answers stand for those of the fit, who gave unequal ones.
+        "comparisons": [round(answers * length / now) for length in made.lengths],
         "top": told["top"],
         "simulations": told["simulations"],
         "seconds": told["seconds"],
