@@ -1,4 +1,4 @@
-"""Adjacency: queen and rook, borders that almost meet, islands and parts, and metres on the ground."""
+"""Adjacency: queen and rook, borders that almost meet, islands and parts, metres on the ground, and real maps."""
 
 import geopandas
 import numpy as np
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.adjacency import Bridge, border_graph, hairline_pairs, in_metres, join_parts, overlapping
-from judgemap.geo.maps import areas_from_frame
+from judgemap.geo.maps import areas_from_frame, read_areas, read_edges
+from judgemap.study.data.example import chicago
 
 BRITISH_GRID = "EPSG:27700"
 WIDTH = 1000.0
@@ -96,11 +97,6 @@ def test_distances_are_between_borders_not_centres():
     assert bridges == (Bridge("small", "wide", 1.0),)
 
 
-def frame_of(shapes: list[shapely.Polygon]) -> geopandas.GeoDataFrame:
-    ids = [f"area {number}" for number in range(len(shapes))]
-    return geopandas.GeoDataFrame({"id": ids}, geometry=shapes, crs=BRITISH_GRID)
-
-
 @given(
     cells=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=2, max_size=12),
     contiguity=st.sampled_from(["queen", "rook"]),
@@ -108,7 +104,8 @@ def frame_of(shapes: list[shapely.Polygon]) -> geopandas.GeoDataFrame:
 )
 def test_the_order_of_the_rows_does_not_matter(cells, contiguity, data):
     """Sets of grid cells have islands, parts and many equal distances: the graph by id is the same in any order."""
-    frame = frame_of([cell(x, y) for x, y in sorted(cells)])
+    ids = [f"area {number}" for number in range(len(cells))]
+    frame = geopandas.GeoDataFrame({"id": ids}, geometry=[cell(x, y) for x, y in sorted(cells)], crs=BRITISH_GRID)
     order = data.draw(st.permutations(range(len(frame))))
     plain, mixed = (areas_from_frame(each, contiguity=contiguity) for each in (frame, frame.iloc[order]))
     by_id = [{frozenset(areas.ids[end] for end in edge) for edge in areas.graph.edges} for areas in (plain, mixed)]
@@ -131,3 +128,44 @@ def test_a_map_across_the_date_line_is_whole():
     shapes = geopandas.GeoSeries([shapely.box(179, -17, 180, -16), shapely.box(-180, -17, -179, -16)], crs="EPSG:4326")
     left, right = in_metres(shapes)
     assert left.distance(right) < 1
+
+
+@pytest.fixture(scope="module")
+def city():
+    return chicago()
+
+
+def test_chicago_is_whole(city):
+    assert len(city) == 77
+    assert sorted(map(int, city.ids)) == list(range(1, 78))
+    assert city.graph.components().max() == 0
+    assert city.bridges == ()
+
+
+def test_chicagos_neighbours(city):
+    """The Loop's neighbours are those that everybody knows; four areas meet at one corner, digitised 11 cm apart."""
+    adjacency = city.graph.adjacency()
+    loop = {city.names[i] for i in np.flatnonzero(adjacency[city.lookup["Loop"]])}
+    assert loop == {"Near North Side", "Near West Side", "Near South Side"}
+    assert city.notes == ("Borders that nearly meet, or overlap, were treated as shared: 'Portage Park – Hermosa'.",)
+
+
+def test_dar_es_salaams_edges_are_those_of_its_file(dar_es_salaam):
+    areas = read_areas(dar_es_salaam / "areas.geojson")
+    listed = read_edges(dar_es_salaam / "edges.csv")
+    assert areas.ids == listed.ids
+    assert len(listed.graph.edges) == 1262
+    np.testing.assert_array_equal(areas.graph.edges, listed.graph.edges)
+    assert areas.bridges == ()
+    repaired = "Outlines that crossed themselves were repaired: 'Gerezani Magharibi', 'Machimbo', 'Makangarawe'."
+    assert repaired in areas.notes
+
+
+@pytest.mark.parametrize("contiguity", ["queen", "rook"])
+def test_borders_are_those_of_libpysal(city, contiguity):
+    from libpysal.graph import Graph
+
+    shapes = city.geometry.reset_index(drop=True)
+    adjacency = Graph.build_contiguity(shapes, rook=contiguity == "rook", strict=True).adjacency
+    theirs = {tuple(sorted(pair)) for pair in adjacency[adjacency > 0].index}
+    assert {tuple(pair) for pair in border_graph(shapes, contiguity).edges.tolist()} == theirs

@@ -6,8 +6,6 @@ import geopandas
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given
-from hypothesis import strategies as st
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
@@ -57,13 +55,6 @@ def test_unknown_labels(wards, label, sentence):
 def test_one_label_is_not_a_list(wards):
     with pytest.raises(TypeError, match="give a list of labels"):
         wards.index("E1")
-
-
-@given(st.lists(st.text(max_size=3).map(str.strip), min_size=1, max_size=6), st.randoms())
-def test_every_id_finds_its_area_whatever_the_names(names, random):
-    ids = [f"id{i}" for i in range(len(names))]
-    random.shuffle(ids)
-    assert areas_of(ids, names).index(ids).tolist() == list(range(len(ids)))
 
 
 def test_fields_must_fit_together():

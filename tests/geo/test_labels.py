@@ -1,4 +1,4 @@
-"""Labels: one spelling of an id, and which columns of a map are taken for ids and names."""
+"""Labels: one spelling of an id, the columns taken for ids and names, and names that several areas share."""
 
 import geopandas
 import numpy as np
@@ -7,6 +7,7 @@ import shapely
 
 from judgemap.errors import StudyError
 from judgemap.geo.labels import choose_labels, clean_label
+from judgemap.geo.maps import areas_from_frame, read_areas
 
 
 def table(**columns: list[object]) -> geopandas.GeoDataFrame:
@@ -116,3 +117,49 @@ def test_areas_without_a_name_and_names_of_several_areas_are_noted():
 def test_what_is_wrong_with_columns(columns, chosen, sentence):
     with pytest.raises(StudyError, match=sentence):
         choose_labels(table(**columns), *chosen)
+
+
+def squares(names, **columns):
+    """Squares in a row, from west to east."""
+    boxes = [shapely.box(x * 1000, 0, (x + 1) * 1000, 1000) for x in range(len(names))]
+    ids = [f"A{i}" for i in range(len(names))]
+    return geopandas.GeoDataFrame({"id": ids, "name": names, **columns}, geometry=boxes, crs="EPSG:27700")
+
+
+def named(frame):
+    return areas_from_frame(frame, id="id", name="name").names
+
+
+FIVE = ["Monroe", "Brown", "Clay", "Dale", "Monroe"]
+STATES = {"code": ["IN", "IN", "IN", "OH", "OH"], "state": ["Indiana"] * 3 + ["Ohio"] * 2}
+
+
+@pytest.mark.parametrize(
+    ("names", "columns", "first", "last"),
+    [
+        (FIVE, STATES, "Monroe, Indiana", "Monroe, Ohio"),
+        (FIVE, {"county": ["X"] * 5}, "Monroe, near Brown", "Monroe, near Dale"),
+        (["Monroe", "Brown", "Monroe"], {}, "Monroe, west", "Monroe, east"),
+        (["Monroe"] * 3, {}, "Monroe, A0", "Monroe, A2"),
+    ],
+    ids=["by what they belong to", "by a neighbour", "by direction", "by id"],
+)
+def test_namesakes_are_told_apart(names, columns, first, last):
+    new = named(squares(names, **columns))
+    assert (new[0], new[-1]) == (first, last)
+    assert new[1:-1] == tuple(names[1:-1]) or names[1] == "Monroe"
+
+
+def test_names_that_differ_stay_and_the_notes_say_what_changed(tmp_path):
+    squares(["Ash", "Beech"]).to_file(tmp_path / "a.gpkg")
+    assert read_areas(tmp_path / "a.gpkg", id="id", name="name").names == ("Ash", "Beech")
+    squares(["Ash", "Beech", "Ash"]).to_file(tmp_path / "b.gpkg")
+    areas = read_areas(tmp_path / "b.gpkg", id="id", name="name")
+    assert "Areas with the same name are distinguished: 'Ash, west', 'Ash, east'." in areas.notes
+    assert areas.index(["Ash, east"]).tolist() == [2]
+
+
+@pytest.mark.parametrize("taken", ["Monroe, west", "Monroe, near Brown"])
+def test_no_new_name_is_taken_already(taken):
+    names = named(squares(["Monroe", "Brown", taken, "Dale", "Monroe"]))
+    assert len(set(names)) == 5

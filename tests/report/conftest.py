@@ -1,6 +1,7 @@
 import base64
 import re
 from dataclasses import replace
+from datetime import date
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -8,7 +9,10 @@ import numpy as np
 import pytest
 
 import judgemap as jm
+from judgemap.report.pages.briefing import About, briefing
+from judgemap.study.assess.explain import Explanation
 
+QUESTION = "Which of the two has the LOWER rate?"
 SVG = "{http://www.w3.org/2000/svg}"
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 
@@ -110,6 +114,34 @@ def rough_clusters(study):
 @pytest.fixture(scope="session")
 def clustered(rough_clusters):
     return settled(rough_clusters)
+
+
+@pytest.fixture(scope="session")
+def panel(study):
+    """A short fit of three judges who each have their own view."""
+    few = study.data.only(study.data.judges[:3])
+    return jm.fit_spatial(few, study.areas, seed=1, judges="differ", chains=2, warmup=40, draws=40)
+
+
+@pytest.fixture(scope="session")
+def others(study):
+    """The paper's comparison: without the busiest judge, and that judge alone."""
+    parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
+    return {name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60) for name, part in parts.items()}
+
+
+@pytest.fixture(scope="session")
+def about(fit, study, others):
+    """Everything that can be known about the study."""
+    days = date(2026, 3, 2), date(2026, 4, 17)
+    explanation = Explanation(fit, study.data)
+    return About("Wards of the town", QUESTION, study.data, *days, others=others, explanation=explanation)
+
+
+@pytest.fixture(scope="session")
+def document(fit, about, clustered):
+    """The briefing of both models, with every picture drawn."""
+    return Document(briefing(fit, about, clustered))
 
 
 @pytest.fixture(scope="session")

@@ -30,8 +30,8 @@ def ring():
     return jm.Areas(tuple("123456"), names, AreaGraph(6, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [0, 5]]))
 
 
-def points_of(fit, about=None, clusters=None):
-    return dict(front.points(fit, about or About(), clusters))
+def points_of(fit):
+    return dict(front.points(fit, About()))
 
 
 def test_three_sentences_to_read_aloud(any_fit, clustered):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.ticker import MaxNLocator
 
 from judgemap.report.figures.colours import (
     ABOVE,
@@ -22,9 +23,12 @@ from judgemap.report.figures.colours import (
     RANK_WIDTH,
     RISK,
     SPAN,
+    STEPS,
     UNCERTAINTY,
     Scale,
     lightness,
+    round_limits,
+    round_step,
 )
 
 # Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
@@ -103,3 +107,18 @@ def test_r_draws_with_the_same_colours():
     for name, colours in (("below", BELOW), ("above", ABOVE), ("blues", HUES["Blues"].split())):
         line = re.search(rf"^{name} <- c\((.*)\)$", text, re.M)[1]
         assert re.findall("#[0-9a-f]{6}", line) == list(colours)
+
+
+def test_limits_are_those_of_matplotlib():
+    rng = np.random.default_rng(1)
+    locator = MaxNLocator(nbins=7, steps=STEPS)
+    for _ in range(200):
+        least, most = np.sort(rng.normal(size=2) * 10 ** rng.uniform(-3, 3))
+        np.testing.assert_allclose(round_limits(least, most), locator.tick_values(least, most), atol=1e-12 * most)
+
+
+@pytest.mark.parametrize("steps", [STEPS, (1, 2, 5, 10), (1, 1.2, 1.6, 2, 3, 4, 5, 6, 8, 10)])
+def test_the_step_is_the_smallest_round_one(steps):
+    for least in 10 ** np.random.default_rng(2).uniform(-4, 4, size=100):
+        locator = MaxNLocator(nbins=1, steps=steps, min_n_ticks=1)
+        assert round_step(least, steps) == pytest.approx(locator.tick_values(0, least)[1])

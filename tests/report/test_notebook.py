@@ -5,7 +5,6 @@ import re
 
 import matplotlib as mpl
 import numpy as np
-import pytest
 from matplotlib.figure import Figure
 
 import judgemap as jm
@@ -14,23 +13,12 @@ from judgemap.core.model.graph import AreaGraph
 mpl.use("Agg")
 
 
-@pytest.fixture(scope="module")
-def study():
-    return jm.example_study(seed=1)
-
-
-@pytest.fixture(scope="module")
-def fit(study):
-    areas, data = study
-    return jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-
-
 def cells(html):
     return re.findall(r"<td[^>]*>(?:<bdi>)?(.*?)(?:</bdi>)?</td>", html, re.DOTALL)
 
 
-def test_a_fit_shows_its_warnings_first(fit):
-    html = fit._repr_html_()
+def test_a_fit_shows_its_warnings_first(rough):
+    fit, html = rough, rough._repr_html_()
     warned = html.index("R-hat")
     assert fit.warnings
     assert warned < html.index("Spatial model: 77 areas, 1,848 comparisons") < html.index("<img") < html.index("<table")
@@ -40,21 +28,17 @@ def test_a_fit_shows_its_warnings_first(fit):
     assert 'alt="Map of 77 areas shaded by' in html
 
 
-def test_clusters_and_judges_who_differ(study):
-    areas, data = study
-    quick = {"seed": 1, "chains": 2, "warmup": 40, "draws": 40}
-    clusters = jm.fit_clusters(data, areas, **quick)
-    html = clusters._repr_html_()
+def test_clusters_and_judges_who_differ(panel, rough_clusters):
+    html = rough_clusters._repr_html_()
     assert "Clusters model: 77 areas" in html
     assert 'alt="Map of 77 areas in clusters' in html
-    assert html.index(clusters.warnings[0][:30]) < html.index("<table")
-    assert clusters.plot.clusters(ax=Figure().subplots()).texts
-    differ = jm.fit_spatial(data.only(data.judges[:4]), areas, judges="differ", **quick)
-    assert "Map of the population." in differ._repr_html_()
+    assert html.index(rough_clusters.warnings[0][:30]) < html.index("<table")
+    assert rough_clusters.plot.clusters(ax=Figure().subplots()).texts
+    assert "Map of the population." in panel._repr_html_()
 
 
 def test_areas_comparisons_and_schedules(study):
-    areas, data = study
+    areas, data = study.areas, study.data
     assert "77 areas, 200 pairs of neighbours" in areas._repr_html_()
     html = data._repr_html_()
     assert "1,848 pairs shown to twelve judges" in html
@@ -83,16 +67,6 @@ def test_every_plot_draws_on_the_axes_it_is_given(fit):
         ax = Figure().subplots()
         assert getattr(fit.plot, name)(ax=ax) is ax
         assert ax.lines or ax.patches or ax.collections, name
-
-
-def test_ranks_and_convergence_show_the_fits_numbers(fit):
-    ax = fit.plot.ranks(top=5, ax=Figure().subplots())
-    best = fit.areas.nlargest(5, "risk_median")
-    assert [label.get_text() for label in ax.get_yticklabels()] == best["name"].tolist()
-    assert ax.lines[0].get_xdata().tolist() == best["rank"].tolist()
-    ax = fit.plot.convergence(ax=Figure().subplots())
-    drawn = np.concatenate([line.get_xdata() for line in ax.lines[:2]])
-    assert np.allclose(np.sort(drawn), np.sort(fit.sampling.ess_bulk))
 
 
 def test_without_axes_a_figure_is_made_that_a_notebook_shows(fit):

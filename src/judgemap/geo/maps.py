@@ -38,6 +38,7 @@ __all__ = ["Areas", "Bridge", "areas_from_frame", "read_areas", "read_edges", "r
 
 ExtraEdges = Sequence[Sequence[str]] | str | Path | None
 """Edges added by hand: pairs of ids or names, or a CSV file with ``area_a`` and ``area_b``."""
+NO_EDGES = np.empty((0, 2), dtype=np.int64)
 Joining = Literal["nearest", "none"]
 """What to do with islands and separate parts of a map: join them to the nearest area outside, or leave them apart."""
 
@@ -195,12 +196,14 @@ def read_areas(
     except StudyError as error:
         raise StudyError(f"{path.name or path}: {error}", error.field) from None
     outlines = outlines._replace(notes=(*notes, *outlines.notes))
-    if edges is not None:
-        return _with_distinct_names(_joined_by(outlines, edges, extra_edges), frame)
-    return _with_distinct_names(_connect(outlines, contiguity, extra_edges, bridge), frame)
+    if edges is None:
+        return _with_distinct_names(_connect(outlines, contiguity, extra_edges, bridge), frame)
+    ids, names, geometry, read = outlines
+    listed = read_table(edges, required=("area_a", "area_b"))
+    return _with_distinct_names(_by_list(Labels(ids, names, read), listed, extra_edges, geometry), frame)
 
 
-def _with_distinct_names(areas: "Areas", frame: "geopandas.GeoDataFrame") -> "Areas":
+def _with_distinct_names(areas: Areas, frame: "geopandas.GeoDataFrame") -> Areas:
     """Distinguish areas that share a name, using the other columns of their file if necessary."""
     if len(set(areas.names)) == len(areas):
         return areas
@@ -264,10 +267,7 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
         labels = complete_names(*[sorted(ids, key=numbers_first)] * 2)
     else:
         labels = _read_names(read_table(names_path, required=("id", "name")))
-    unjoined = Areas(labels.ids, labels.names, AreaGraph(len(labels.ids), np.empty((0, 2), dtype=np.int64)))
-    graph = add_edges(unjoined.graph, _table_edges(unjoined, edges))
-    graph, added = _with_extra_edges(unjoined, graph, extra_edges)
-    return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, *added, *parts_notes(graph, labels.names)))
+    return _by_list(labels, edges, extra_edges)
 
 
 def read_names(path: str | Path) -> Areas:
@@ -282,17 +282,17 @@ def read_names(path: str | Path) -> Areas:
     (('Ash', 'Beech'), (0, 2))
     """
     labels = _read_names(read_table(path, required=("id", "name")))
-    graph = AreaGraph(len(labels.ids), np.empty((0, 2), dtype=np.int64))
+    graph = AreaGraph(len(labels.ids), NO_EDGES)
     return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, "No area has neighbours."))
 
 
-def _joined_by(outlines: "Outlines", edges_path: str | Path, extra_edges: ExtraEdges) -> Areas:
-    """Take the outlines from a map and the neighbours from a list."""
-    ids, names, geometry, read = outlines
-    apart = Areas(ids, names, AreaGraph(len(ids), np.empty((0, 2), dtype=np.int64)), geometry)
-    edges = read_table(edges_path, required=("area_a", "area_b"))
-    graph = add_edges(apart.graph, _table_edges(apart, edges))
-    graph, added = _with_extra_edges(apart, graph, extra_edges)
+def _by_list(
+    labels: Labels, edges: Table, extra_edges: ExtraEdges, geometry: "geopandas.GeoSeries | None" = None
+) -> Areas:
+    """Take the neighbours from a list, and the outlines from a map if there is one."""
+    ids, names, read = labels
+    apart = Areas(ids, names, AreaGraph(len(ids), NO_EDGES), geometry)
+    graph, added = _with_extra_edges(apart, AreaGraph(len(ids), _table_edges(apart, edges)), extra_edges)
     return Areas(ids, names, graph, geometry, notes=(*read, *added, *parts_notes(graph, names)))
 
 
@@ -360,8 +360,8 @@ def _with_extra_edges(areas: Areas, graph: AreaGraph, extra: ExtraEdges) -> tupl
     if isinstance(extra, str | Path):
         edges = _table_edges(areas, read_table(extra, required=("area_a", "area_b")))
     else:
+        lookup = areas.lookup
         try:
-            lookup = areas.lookup
             edges = np.array([_edge(areas, lookup, pair) for pair in extra], dtype=np.int64)
         except StudyError as error:
             raise StudyError(f"extra edges: {error}") from None

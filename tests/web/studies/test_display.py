@@ -12,7 +12,7 @@ import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.drawing.outlines import draw_areas, stored_path, svg_path
 from judgemap.geo.drawing.scenes import LARGEST, Simplified
-from judgemap.geo.drawing.squares import Square, packed, packed_rings
+from judgemap.geo.drawing.squares import Square, packed_rings
 from judgemap.geo.maps import Areas
 
 
@@ -104,12 +104,13 @@ SPECK = shapely.box(10, 10, 10.1, 10.1)
 )
 def test_rings_written_at_once_are_the_rings_of_each_shape(shapes):
     square = Square(west=0.0, north=1000.0, size=1000.0)
-    each = [packed(square.rings(np.array([shape]))[0]) for shape in shapes]
-    assert packed_rings(np.tile(square.frame(), (len(shapes), 1)), np.array(shapes)) == each
+    each = [packed_rings(square.repeated(1), np.array([shape]))[0] for shape in shapes]
+    assert packed_rings(square.repeated(len(shapes)), np.array(shapes)) == each
 
 
 def test_rings_are_in_units_downwards_with_holes_and_islands():
-    rings = Square(west=0.0, north=1000.0, size=1000.0).rings(np.array([ISLANDS, HOLED, SPECK]))
+    square = Square(west=0.0, north=1000.0, size=1000.0)
+    rings = [json.loads(each) for each in packed_rings(square.repeated(3), np.array([ISLANDS, HOLED, SPECK]))]
     assert [len(each) for each in rings] == [2, 2, 1]
     assert points(rings[0]).min(axis=0).tolist() == [0, 300]
     assert points(rings[0]).max(axis=0).tolist() == [900, 1000]

@@ -3,6 +3,7 @@
 Levels are those of `judgemap.geo.basemap.tiles`: a tile is drawn 512 to 1024 pixels wide at its level.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,10 +24,10 @@ class Kind:
     level: int
     """The first level at which it is drawn."""
     colour: str
-    width: float = 0.0
+    width: float
     """The width of a line, in pixels at level `MIDDLE`; it grows by `GROWTH` with each level."""
-    tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """OpenStreetMap keys, with the values that make a feature one of this kind."""
+    tags: Mapping[str, str]
+    """OpenStreetMap keys, with the values, separated by spaces, that make a feature one of this kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,60 +50,25 @@ GROWTH = 1.35
 GROUND = "#f6f5f1"
 NAMES = "#3d4650"
 """The colour of names: a contrast of 8 to 1 with the ground, and over 5 to 1 with every fill below."""
+GREEN = {
+    "leisure": "park nature_reserve golf_course garden pitch recreation_ground",
+    "landuse": "forest grass meadow cemetery recreation_ground allotments village_green orchard",
+    "natural": "wood scrub heath grassland wetland",
+}
+WATER = {"natural": "water bay", "landuse": "reservoir basin", "waterway": "riverbank dock"}
+STREET = {"highway": "residential unclassified living_street road pedestrian"}
 KINDS = (
-    Kind("built", "area", 6, "#ebe8e2", tags=(("landuse", ("residential", "commercial", "retail", "industrial")),)),
-    Kind(
-        "green",
-        "area",
-        7,
-        "#d9e8d2",
-        tags=(
-            ("leisure", ("park", "nature_reserve", "golf_course", "garden", "pitch", "recreation_ground")),
-            (
-                "landuse",
-                (
-                    "forest",
-                    "grass",
-                    "meadow",
-                    "cemetery",
-                    "recreation_ground",
-                    "allotments",
-                    "village_green",
-                    "orchard",
-                ),
-            ),
-            ("natural", ("wood", "scrub", "heath", "grassland", "wetland")),
-        ),
-    ),
-    Kind(
-        "water",
-        "area",
-        4,
-        "#c3dcec",
-        tags=(("natural", ("water", "bay")), ("landuse", ("reservoir", "basin")), ("waterway", ("riverbank", "dock"))),
-    ),
-    Kind("stream", "line", 12, "#b4d3e6", 0.9, (("waterway", ("stream",)),)),
-    Kind("river", "line", 6, "#b4d3e6", 2.0, (("waterway", ("river", "canal")),)),
-    Kind(
-        "street",
-        "line",
-        12,
-        "#d3cec4",
-        1.3,
-        (("highway", ("residential", "unclassified", "living_street", "road", "pedestrian")),),
-    ),
-    Kind("tertiary", "line", 11, "#c9c3b7", 1.9, (("highway", ("tertiary", "tertiary_link")),)),
-    Kind("secondary", "line", 9, "#c2bbae", 2.3, (("highway", ("secondary", "secondary_link")),)),
-    Kind("primary", "line", 7, "#b3a996", 2.8, (("highway", ("primary", "primary_link")),)),
-    Kind(
-        "motorway",
-        "line",
-        4,
-        "#a39780",
-        3.4,
-        (("highway", ("motorway", "trunk", "motorway_link", "trunk_link")),),
-    ),
-    Kind("rail", "line", 8, "#b7b3bf", 1.0, (("railway", ("rail", "light_rail", "subway", "narrow_gauge")),)),
+    Kind("built", "area", 6, "#ebe8e2", 0.0, {"landuse": "residential commercial retail industrial"}),
+    Kind("green", "area", 7, "#d9e8d2", 0.0, GREEN),
+    Kind("water", "area", 4, "#c3dcec", 0.0, WATER),
+    Kind("stream", "line", 12, "#b4d3e6", 0.9, {"waterway": "stream"}),
+    Kind("river", "line", 6, "#b4d3e6", 2.0, {"waterway": "river canal"}),
+    Kind("street", "line", 12, "#d3cec4", 1.3, STREET),
+    Kind("tertiary", "line", 11, "#c9c3b7", 1.9, {"highway": "tertiary tertiary_link"}),
+    Kind("secondary", "line", 9, "#c2bbae", 2.3, {"highway": "secondary secondary_link"}),
+    Kind("primary", "line", 7, "#b3a996", 2.8, {"highway": "primary primary_link"}),
+    Kind("motorway", "line", 4, "#a39780", 3.4, {"highway": "motorway trunk motorway_link trunk_link"}),
+    Kind("rail", "line", 8, "#b7b3bf", 1.0, {"railway": "rail light_rail subway narrow_gauge"}),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
 ROADS = ("motorway", "primary", "secondary", "tertiary", "street")
@@ -129,8 +95,8 @@ def tagged(shape: str) -> str:
     >>> tagged("line")[:31], tagged("area")[-35:]
     ("waterway IN ('stream') OR water", "OR waterway IN ('riverbank','dock')")
     """
-    tags = [tag for kind in KINDS if kind.shape == shape for tag in kind.tags]
-    return " OR ".join(f"{key} IN ({','.join(map(repr, values))})" for key, values in tags)
+    tags = [tag for kind in KINDS if kind.shape == shape for tag in kind.tags.items()]
+    return " OR ".join(f"{key} IN ({','.join(map(repr, values.split()))})" for key, values in tags)
 
 
 def classify(table: "pd.DataFrame", shape: str) -> NDArray[np.object_]:
@@ -144,9 +110,9 @@ def classify(table: "pd.DataFrame", shape: str) -> NDArray[np.object_]:
     for kind in KINDS:
         if kind.shape != shape:
             continue
-        for key, values in kind.tags:
+        for key, values in kind.tags.items():
             if key in table.columns:
-                kinds[table[key].isin(values).to_numpy() & (kinds == "")] = kind.name
+                kinds[table[key].isin(values.split()).to_numpy() & (kinds == "")] = kind.name
     if "tunnel" in table.columns:
         hidden = table["tunnel"].fillna("").isin(["yes", "culvert"]).to_numpy()
         kinds[hidden & np.isin(kinds, ["rail", "stream", "river"])] = ""

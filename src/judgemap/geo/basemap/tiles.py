@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
 from judgemap.geo.basemap.kinds import BY_NAME, KINDS, LEAST_TO_GIVE_UP, NAMED_FROM, PLACES
+from judgemap.geo.drawing.squares import Shapes, clipped
 
 if TYPE_CHECKING:
     from judgemap.geo.basemap.extract import Extract  # imports geopandas
 
-Shapes = NDArray[Any]
 Place = tuple[int, int, int]
 """A level, a column counted from the west, and a row counted from the north."""
 UNITS = 1024
@@ -198,7 +197,7 @@ class _Level:
         content: dict[str, Any] = {}
         for kind, (shapes, tree) in self.shapes.items():
             near = shapes[np.sort(tree.query(shapely.box(*around)))]
-            if len(near) and (path := self._path(_clip(near, around), (west, north), BY_NAME[kind].shape)):
+            if len(near) and (path := self._path(clipped(near, around), (west, north), BY_NAME[kind].shape)):
                 content[kind] = path
         names = [*self._place_names((west, north)), *self._line_names((west, north))]
         return content | ({"names": names} if names else {})
@@ -259,14 +258,6 @@ def _lines(shapes: Shapes) -> Shapes:
     parts: Shapes = shapely.get_parts(shapes)
     lines: Shapes = parts[shapely.get_type_id(parts) == shapely.GeometryType.LINESTRING]
     return lines
-
-
-def _clip(shapes: Shapes, box: tuple[float, float, float, float]) -> Shapes:
-    try:
-        pieces: Shapes = shapely.clip_by_rect(shapes, *box)
-    except shapely.errors.GEOSException:  # it is fast but fails on outlines that cross themselves after simplifying
-        pieces = shapely.intersection(shapely.make_valid(shapes), shapely.box(*box))
-    return pieces
 
 
 def _written(steps: list[list[int]], starts: list[int], *, closed: bool) -> str:

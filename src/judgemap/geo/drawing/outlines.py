@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import sub
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import shapely
@@ -21,6 +21,8 @@ from judgemap.geo.drawing.squares import (
     label_points,
     make_tiles,
     packed,
+    packed_rings,
+    rounded_rings,
 )
 from judgemap.geo.maps import Areas
 
@@ -56,12 +58,11 @@ def draw_areas(areas: Areas, tell: Callable[[float], None] = lambda share: None)
     frame = Square.around(shapely.total_bounds(polygons), margin=0.02)
     simple = simplify(polygons, frame.unit)
     large = len(areas) > LARGE
-    rings = frame.rings(simple)
     return Drawings(
-        outline=packed(_locator(simple, frame)),
+        outline=_locator(simple, frame),
         scenes=make_scenes(areas, polygons, frame, lambda share: tell((SCENES if large else 1.0) * share)),
-        rings=[packed(each) for each in rings],
-        labels=label_points(rings),
+        rings=packed_rings(frame.repeated(len(simple)), simple),
+        labels=label_points(frame, _valid(simple)),
         geojson=list(shapely.to_geojson(_rounded(_valid(geographic.to_numpy())))),
         tiles=list(make_tiles(polygons, frame)) if large else [],
     )
@@ -115,24 +116,21 @@ def _project(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
     return EARTH * np.column_stack([longitude, np.arctanh(np.sin(latitude))])
 
 
-def _locator(polygons: Shapes, frame: Square) -> dict[str, object]:
+def _locator(polygons: Shapes, frame: Square) -> str:
     whole = shapely.union_all(shapely.buffer(polygons, frame.unit / 2, quad_segs=1))
     parts = shapely.get_parts(whole)
     big = parts[shapely.area(parts) >= (3 * frame.unit) ** 2]
     shown = shapely.MultiPolygon(list(big if len(big) else parts))
-    rings = frame.rings(np.array([shapely.simplify(shown, 1.5 * frame.unit)]))[0]
-    return {"box": frame.place(), "rings": rings}
+    rings = packed_rings(frame.repeated(1), np.array([shapely.simplify(shown, 1.5 * frame.unit)]))[0]
+    return f'{{"box":{packed(frame.place())},"rings":{rings}}}'
 
-
-if TYPE_CHECKING:
-    import geopandas
 
 WIDE, HIGH = 900, 600
 LARGEST = 150_000
 """The most characters in a picture; a longer one is drawn more coarsely."""
 
 
-def sketch(geometry: "geopandas.GeoSeries", *, degrees: bool = False) -> dict[str, Any]:
+def sketch(geometry: "geopandas.GeoSeries", *, degrees: bool = False) -> dict[str, str | int]:
     """Draw every outline that can be drawn as one SVG path, with its width and height; empty if there is none.
 
     >>> import geopandas
@@ -142,37 +140,24 @@ def sketch(geometry: "geopandas.GeoSeries", *, degrees: bool = False) -> dict[st
     shapes = geometry.to_numpy()
     shapes = shapes[~(shapely.is_missing(shapes) | shapely.is_empty(shapes)) & (shapely.get_dimensions(shapes) == 2)]
     bounds = shapely.bounds(shapes).reshape(-1, 4)
-    shapes = shapes[(np.abs(bounds) < 1e12).all(axis=1)]
+    shapes = shapely.force_2d(shapes[(np.abs(bounds) < 1e12).all(axis=1)])
     if not len(shapes):
         return {}
     if degrees:
         from judgemap.geo.boundaries import in_one_piece, unwrapped
 
         shapes = in_one_piece(unwrapped(shapes))
+        # Degrees of longitude are narrower than those of latitude, by the cosine.
+        narrow = max(0.1, float(np.cos(np.radians(shapely.total_bounds(shapes)[1::2].mean()))))
+        shapes = shapely.transform(shapes, lambda at: at * [narrow, 1.0])
     west, south, east, north = shapely.total_bounds(shapes)
-    # Degrees of longitude are narrower than those of latitude, by the cosine.
-    narrow = max(0.1, float(np.cos(np.radians((south + north) / 2)))) if degrees else 1.0
-    unit = max((east - west) * narrow / WIDE, (north - south) / HIGH) or 1.0
-    rings = shapely.get_rings(_polygons(shapely.force_2d(shapes)))
+    unit = max((east - west) / WIDE, (north - south) / HIGH) or 1.0
+    frames = np.tile([west, north, unit], (len(shapes), 1))
     for coarseness in (0.5, 1.0, 2.0, 4.0, 8.0):
-        lines = shapely.simplify(rings, coarseness * unit, preserve_topology=False)
-        path = svg_path([each for each in _whole(lines, west, north, narrow, unit) if len(each) >= 6])
+        simple = shapely.simplify(shapes, coarseness * unit, preserve_topology=False)
+        points, counts, _ = rounded_rings(frames, simple)
+        path = svg_path([ring.ravel().tolist() for ring in np.split(points, np.cumsum(counts)[:-1]) if len(ring)])
         if len(path) <= LARGEST:
             break
-    width, height = round((east - west) * narrow / unit), round((north - south) / unit)
+    width, height = round((east - west) / unit), round((north - south) / unit)
     return {"path": path, "width": max(width, 1), "height": max(height, 1)}
-
-
-def _polygons(shapes: "np.ndarray") -> "np.ndarray":
-    parts = shapely.get_parts(shapely.get_parts(shapes))
-    polygons: np.ndarray = parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
-    return polygons
-
-
-def _whole(rings: "np.ndarray", west: float, north: float, narrow: float, unit: float) -> list[list[int]]:
-    points, of = shapely.get_coordinates(rings, return_index=True)
-    whole = np.rint((points - [west, north]) * [narrow / unit, -1 / unit]).astype(np.int64)
-    again = np.append(False, (whole[1:] == whole[:-1]).all(axis=1) & (of[1:] == of[:-1]))
-    last = np.append(of[1:] != of[:-1], True)
-    whole, of = whole[~again & ~last], of[~again & ~last]
-    return [ring.ravel().tolist() for ring in np.split(whole, np.flatnonzero(of[1:] != of[:-1]) + 1)]

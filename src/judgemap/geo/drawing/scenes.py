@@ -21,6 +21,7 @@ from judgemap.geo.drawing.squares import (
     Points,
     Shapes,
     Square,
+    clipped,
     middles,
     packed,
     packed_rings,
@@ -61,23 +62,10 @@ def make_scenes(areas: Areas, polygons: Shapes, frame: Square, tell: Callable[[f
     batches = np.array_split(np.arange(len(polygons)), max(1, len(polygons) // AT_ONCE))
     scenes: list[str] = []
     with ThreadPoolExecutor(available_cores()) as threads:  # GEOS lets other threads run while it works
-        for made in _in_order(threads, maker.make, batches):
+        for made in threads.map(maker.make, batches):  # which cancels what has not started if the caller gives up
             scenes += made
             tell(len(scenes) / len(polygons))
     return scenes
-
-
-def _in_order(
-    threads: ThreadPoolExecutor, make: Callable[[Points], list[str]], batches: list[Points]
-) -> Iterator[list[str]]:
-    """Yield the scenes of each batch; if the caller gives up, batches that have not started are cancelled."""
-    waiting = [threads.submit(make, batch) for batch in batches]
-    try:
-        for each in waiting:
-            yield each.result()
-    finally:
-        for each in waiting:
-            each.cancel()
 
 
 class _Batch(NamedTuple):
@@ -208,15 +196,7 @@ def _cut(shapes: Shapes, batch: _Batch) -> Shapes:
     ends = np.searchsorted(batch.scene_of[over], np.arange(len(batch.squares) + 1)).tolist()
     pieces = shapes.copy()
     for square, (first, last) in zip(batch.squares, pairwise(ends), strict=True):
-        pieces[over[first:last]] = _cut_to(square, shapes[over[first:last]])
-    return pieces
-
-
-def _cut_to(square: Square, shapes: Shapes) -> Shapes:
-    try:
-        pieces: Shapes = shapely.clip_by_rect(shapes, *square.box())
-    except shapely.errors.GEOSException:  # the quick way fails if simplified outlines cross themselves
-        pieces = shapely.intersection(shapely.make_valid(shapes), shapely.box(*square.box()))
-    empty = shapely.is_empty(pieces)
-    pieces[empty] = shapes[empty]
+        here = over[first:last]
+        cut = clipped(shapes[here], square.box())
+        pieces[here] = np.where(shapely.is_empty(cut), shapes[here], cut)
     return pieces

@@ -64,15 +64,9 @@ class Square:
         """Return west, north and the width of a unit."""
         return self.west, self.north, self.unit
 
-    def rings(self, shapes: Shapes) -> list[Rings]:
-        """Round the rings of each shape to units, without points that do not show and rings that collapse."""
-        frames = np.tile(self.frame(), (len(shapes), 1))
-        points, counts, owners = _rounded(frames, shapes)
-        drawn: list[Rings] = [[] for _ in shapes]
-        ends = np.cumsum(counts)
-        for owner, start, end in zip(owners.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
-            drawn[owner].append(points[start:end].ravel().tolist())
-        return [rings or [_dot(frames[0], shape)] for rings, shape in zip(drawn, shapes, strict=True)]
+    def repeated(self, count: int) -> Frames:
+        """Return the frame of ``count`` shapes that are drawn in this square."""
+        return np.tile(self.frame(), (count, 1))
 
 
 def packed_rings(frames: Frames, shapes: Shapes) -> list[str]:
@@ -81,7 +75,7 @@ def packed_rings(frames: Frames, shapes: Shapes) -> list[str]:
     >>> packed_rings(np.array([[0, 10, 1]]), np.array([shapely.box(0, 0, 5, 10)]))
     ['[[5,10,5,0,0,0,0,10]]']
     """
-    points, counts, owners = _rounded(frames, shapes)
+    points, counts, owners = rounded_rings(frames, shapes)
     text, ends = _written(points)
     stops = ends[np.cumsum(counts) - 1].tolist()
     rings = [text[start : stop - 1] for start, stop in zip([0, *stops], stops, strict=False)]
@@ -106,7 +100,7 @@ def _written(points: Points) -> tuple[str, Points]:
     return text, np.cumsum(np.strings.str_len(words)[places])[1::2]
 
 
-def _rounded(frames: Frames, shapes: Shapes) -> tuple[Points, Points, Points]:
+def rounded_rings(frames: Frames, shapes: Shapes) -> tuple[Points, Points, Points]:
     """Return the points of all rings in units, how many each ring has, and its shape; tiny shapes have none."""
     parts, shape_of = parts_of(shapes)
     polygons = shapely.get_type_id(parts) == shapely.GeometryType.POLYGON
@@ -120,6 +114,15 @@ def _rounded(frames: Frames, shapes: Shapes) -> tuple[Points, Points, Points]:
     whole, counts = _without_repeats(whole, ring_of, len(rings))
     seen = counts >= 3
     return whole[np.repeat(seen, counts)], counts[seen], owners[seen]
+
+
+def clipped(shapes: Shapes, box: tuple[float, float, float, float]) -> Shapes:
+    """Cut shapes to a box."""
+    try:
+        pieces: Shapes = shapely.clip_by_rect(shapes, *box)
+    except shapely.errors.GEOSException:  # the quick way fails if simplified outlines cross themselves
+        pieces = shapely.intersection(shapely.make_valid(shapes), shapely.box(*box))
+    return pieces
 
 
 def parts_of(shapes: Shapes) -> tuple[Shapes, Points]:
@@ -170,22 +173,17 @@ def packed(value: object) -> str:
     return _COMPACT.encode(value)
 
 
-def label_points(areas: list[Rings]) -> list[tuple[float, float]]:
-    """Return a point well inside the largest of each area's rings.
+def label_points(square: Square, shapes: Shapes) -> list[tuple[float, float]]:
+    """Return a point well inside the largest part of each shape, in the square's units.
 
-    >>> label_points([[[0, 0, 100, 0, 100, 100, 0, 100]]])
-    [(50.0, 50.0)]
+    >>> label_points(Square(0.0, 1000.0, 1000.0), np.array([shapely.box(0, 0, 100, 100)]))
+    [(50.0, 950.0)]
     """
-    lengths = [[len(ring) // 2 for ring in rings] for rings in areas]
-    flat = np.array([number for rings in areas for ring in rings for number in ring], dtype=np.float64).reshape(-1, 2)
-    counts = np.array([count for rings in lengths for count in rings])
-    outlines = shapely.polygons(shapely.linearrings(flat, indices=np.repeat(np.arange(len(counts)), counts)))
-    filled = np.asarray(shapely.buffer(outlines, 0))
-    of = np.repeat(np.arange(len(areas)), [len(rings) for rings in areas])
-    points = middles(np.asarray(shapely.geometrycollections(filled, indices=of)), tolerance=2.0)
-    for place in np.flatnonzero(np.isnan(points[:, 0])):
-        points[place] = np.reshape(areas[place][0], (-1, 2)).mean(axis=0)
-    return [(x, y) for x, y in points.round(1).tolist()]
+    points = middles(shapes, 2 * square.unit)
+    flat = np.isnan(points[:, 0])
+    points[flat] = shapely.get_coordinates(shapely.point_on_surface(shapes[flat]))
+    at = (points - [square.west, square.north]) / [square.unit, -square.unit]
+    return [(x, y) for x, y in at.round(1).tolist()]
 
 
 def middles(shapes: Shapes, tolerance: float | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -248,7 +246,7 @@ def make_tiles(polygons: Shapes, frame: Square) -> Iterator[MadeTile]:
         simple = _simplified(polygons, size / 1000)
         for (x, y), places in _tiles_of(simple, frame, level):
             tile = Square(frame.west + x * size, frame.north - y * size, size)
-            drawn = packed_rings(np.tile(tile.frame(), (len(places), 1)), simple[places])
+            drawn = packed_rings(tile.repeated(len(places)), simple[places])
             rows = ",".join(f"[{place},{rings[1:]}" for place, rings in zip(places.tolist(), drawn, strict=True))
             yield MadeTile(level, x, y, gzip.compress(f"[{rows}]".encode(), 6, mtime=0))
 

@@ -6,13 +6,25 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba_array
 from matplotlib.patches import Rectangle
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.figures.colours import CHANCE, UNPLACED, UNPLACED_WORDS, area_colour, cluster_colours
 from judgemap.report.figures.maps import drawn_how, fit_size, ground, kind_of, sheet
-from judgemap.report.figures.picture import BLUE, FAINT, INK, QUIET, SMALL, Picture, draw_diagonal, drawing, style
+from judgemap.report.figures.picture import (
+    BLUE,
+    FAINT,
+    INK,
+    QUIET,
+    SMALL,
+    Picture,
+    colour_keys,
+    draw_against,
+    drawing,
+    style,
+)
 from judgemap.report.words.text import MODELS, capital, number_sentence, partition_sentence, percentage, signed
 from judgemap.study.fit.clusters import ClusterFit, Partition
 from judgemap.study.fit.result import Fit
@@ -27,12 +39,6 @@ def cluster_map(
     """Draw the clusters, red above the average and blue below; the less certain an area's cluster, the fainter it is.
 
     Dots mark areas that could belong to another cluster; areas without a clear cluster stay white.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
-    >>> cluster_map(fit).alt[:34]
-    'Map of 77 areas in clusters by ris'
     """
     shown = partition or fit.best
     place, colours = ground(fit.map), _colours(shown)
@@ -51,7 +57,11 @@ def cluster_map(
         for fill in np.unique(fills):
             place.paint(axes, np.flatnonzero(fills == fill), fill, edge=FAINT)
         place.dots(axes, 4.0, doubtful)
-        _key(axes, colours, _descriptions(shown), unplaced=unplaced, dots=len(doubtful) > 0)
+        words = [
+            f"Cluster {k}, {group.level}: {group.areas:,} areas, mean risk {signed(group.mean)}"
+            for k, group in enumerate(shown.grouping.groups, start=1)
+        ]
+        _key(axes, colours, words, unplaced=unplaced, dots=len(doubtful) > 0)
         fit_size(axes)
     sizes = np.bincount(shown.labels)[1:]
     listed = "; ".join(f"cluster {k} has {size:,} areas" for k, size in enumerate(sizes, start=1))
@@ -96,16 +106,8 @@ def cluster_number_bars(fit: ClusterFit) -> Picture:
     """Draw the probability of each number of clusters."""
     chances = fit.n_clusters
     with drawing(200) as (figure, [axes]):
-        axes.bar(chances.index.to_numpy(), chances.to_numpy(), color=BLUE, width=0.7)
-        for number, chance in chances.items():
-            axes.annotate(
-                percentage(float(chance)),
-                (number, chance),
-                (0, 2),
-                textcoords="offset points",
-                ha="center",
-                fontsize=SMALL,
-            )
+        bars = axes.bar(chances.index.to_numpy(), chances.to_numpy(), color=BLUE, width=0.7)
+        axes.bar_label(bars, [percentage(float(chance)) for chance in chances], padding=2, fontsize=SMALL)
         axes.set(xlabel="number of clusters", ylabel="probability", xticks=chances.index.to_numpy())
         axes.margins(y=0.12)
     summary = ", ".join(f"{number} with probability {percentage(float(chance))}" for number, chance in chances.items())
@@ -121,14 +123,10 @@ def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) ->
     shown = partition or fit.best
     risk = np.median(fit.risk, axis=0)
     order = np.lexsort((-risk, shown.labels))
-    limits = np.array(CHANCE.limits)
-    classes = np.clip(
-        np.searchsorted(limits, fit.co_clustering[np.ix_(order, order)], side="right") - 1, 0, len(limits) - 2
-    )
-    colours = CHANCE.colours(len(limits) - 1)
+    classes, limits = CHANCE.classify(fit.co_clustering[np.ix_(order, order)])
+    colours = CHANCE.shades(limits)
     with drawing(330) as (figure, [axes]):
-        palette = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in colours], dtype=np.uint8)
-        axes.imshow(palette[classes], interpolation="nearest", aspect="equal")
+        axes.imshow(to_rgba_array(colours)[classes], interpolation="nearest", aspect="equal")
         edges = np.flatnonzero(np.diff(shown.labels[order])) + 0.5
         for edge in edges:
             axes.axhline(edge, color=INK, linewidth=0.8)
@@ -138,12 +136,10 @@ def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) ->
         axes.set(xlabel="areas by cluster", ylabel="areas by cluster")
         axes.set_xticks(middles, names)
         axes.set_yticks(middles, names)
-        keys = [Rectangle((0, 0), 1, 1, color=colour) for colour in colours]
         words = [f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in pairwise(limits)]
-        axes.legend(
-            keys, words, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=SMALL, title="together"
-        )
-    inside = [float(fit.co_clustering[np.ix_(m, m)].mean()) for m in _members(shown)]
+        axes.legend(**colour_keys(colours, words), loc="center left", bbox_to_anchor=(1.02, 0.5), title="together")
+    members = [np.flatnonzero(shown.labels == k) for k in range(1, shown.n_clusters + 1)]
+    inside = [float(fit.co_clustering[np.ix_(m, m)].mean()) for m in members]
     summary = "; ".join(f"within cluster {k} {percentage(chance)}" for k, chance in enumerate(inside, start=1))
     alt = f"Matrix of the probability that two of {len(fit.map):,} areas share a cluster. On average {summary}."
     return Picture(figure, alt, "The darker, the more likely two areas share a cluster. Lines separate the clusters.")
@@ -159,10 +155,7 @@ def against_spatial(fit: Fit, spatial: Fit) -> Picture:
     one, other = (MODELS[each.record.model][0] for each in (fit, spatial))
     with drawing(190, columns=2) as (figure, panels):
         for axes, column, name in zip(panels, range(2), ("posterior median", "posterior variance"), strict=True):
-            x, y = pairs[0][column], pairs[1][column]
-            draw_diagonal(axes, x, y)
-            axes.plot(x, y, "o", color=BLUE, markersize=4, alpha=0.75, markeredgewidth=0)
-            axes.set_title(name, fontsize=SMALL, loc="left")
+            draw_against(axes, pairs[0][column], pairs[1][column], name)
             axes.set(xlabel=f"{other} model", ylabel=f"{one} model" if column == 0 else "")
     summary = (
         f"Medians of the two models have correlation {correlation:.3f}. In the median area the {one} model's variance "
@@ -180,17 +173,6 @@ def _without_ends(draws: FloatArray) -> FloatArray:
 
 def _colours(partition: Partition) -> list[str]:
     return cluster_colours([group.level for group in partition.grouping.groups])
-
-
-def _members(partition: Partition) -> list[np.ndarray]:
-    return [np.flatnonzero(partition.labels == k) for k in range(1, partition.n_clusters + 1)]
-
-
-def _descriptions(partition: Partition) -> list[str]:
-    return [
-        f"Cluster {k}, {group.level}: {group.areas:,} areas, mean risk {signed(group.mean)}"
-        for k, group in enumerate(partition.grouping.groups, start=1)
-    ]
 
 
 def _key(axes: Axes, colours: Sequence[str], words: Sequence[str], *, unplaced: int, dots: bool) -> None:

@@ -33,12 +33,12 @@ MEASURES = {
 
 def summary_table(results: Results) -> Table:
     """Return the study's table."""
-    return _TABLES[results.job.experiment.name](results.summary(), len(results.sets))
+    return _SHOWN[results.job.experiment.name][0](results.summary(), len(results.sets))
 
 
 def summary_picture(results: Results) -> Picture:
     """Return the study's picture."""
-    return _PICTURES[results.job.experiment.name](results.rows, results.summary())
+    return _SHOWN[results.job.experiment.name][1](results.rows, results.summary())
 
 
 def remarks(results: Results) -> list[str]:
@@ -207,17 +207,11 @@ def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
     return Picture(figure, f"Coverage of 95 % intervals over {len(rows) // len(summary):,} sets: {results}.", caption)
 
 
-_TABLES: dict[str, Callable[[Sequence[Row], int], Table]] = {
-    "scheduling": _scheduling_table,
-    "scalability": _scalability_table,
-    "clustering": _clustering_table,
-    "robustness": _robustness_table,
-}
-_PICTURES: dict[str, Callable[[Sequence[Row], Sequence[Row]], Picture]] = {
-    "scheduling": _scheduling_picture,
-    "scalability": _scalability_picture,
-    "clustering": _clustering_picture,
-    "robustness": _robustness_picture,
+_SHOWN: dict[str, tuple[Callable[[Sequence[Row], int], Table], Callable[[Sequence[Row], Sequence[Row]], Picture]]] = {
+    "scheduling": (_scheduling_table, _scheduling_picture),
+    "scalability": (_scalability_table, _scalability_picture),
+    "clustering": (_clustering_table, _clustering_picture),
+    "robustness": (_robustness_table, _robustness_picture),
 }
 
 

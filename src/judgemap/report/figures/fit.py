@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
@@ -22,13 +21,15 @@ from judgemap.report.figures.picture import (
     DASHED,
     FAINT,
     INK,
-    MISSED,
     SMALL,
     WIDTH,
     Picture,
+    colour_keys,
+    draw_against,
     draw_diagonal,
+    draw_rows,
     drawing,
-    name_rows,
+    mark_points,
 )
 from judgemap.report.words.text import capital, counted, listed, number, shortened
 from judgemap.study.assess import checks
@@ -39,6 +40,8 @@ from judgemap.study.fit.result import Fit
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
 TRACED = 250
 """How many draws of a chain a trace shows: more would look the same and make the file large."""
+WORST, BINS = 3, 20
+"""How many of the worst-mixing areas are shown, and in how many bins their ranks are counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,17 +79,11 @@ def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
 def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = None) -> Picture:
     """Draw each area's estimate with its 95 % interval against the risk that its data were simulated from."""
     truth, recovered = _centred(fit, true_risk), recovery(fit, true_risk)
-    low, middle, high = _intervals(fit)
+    low, middle, high = _columns(fit, "risk_low", "risk_median", "risk_high")
     with drawing(300, axes=ax) as (figure, [axes]):
         draw_diagonal(axes, low, truth, high)
-        looks: list[tuple[BoolArray, dict[str, Any]]] = [
-            (recovered.covered, {"color": BLUE, "label": "interval contains the truth"}),
-            (~recovered.covered, {"color": MISSED, "marker": "D", "label": "interval misses it"}),
-        ]
-        for members, look in looks:
-            if members.any():
-                axes.vlines(truth[members], low[members], high[members], color=look["color"], linewidth=0.9, alpha=0.55)
-                axes.plot(truth[members], middle[members], **{"marker": "o", "markersize": 4, "linestyle": "", **look})
+        labels = ("interval contains the truth", "interval misses it")
+        mark_points(axes, truth, middle, ~recovered.covered, intervals=(low, high), labels=labels)
         axes.set(xlabel="true risk", ylabel="estimated risk, with 95 % interval")
         axes.legend(loc="upper left", frameon=False, fontsize=SMALL, handletextpad=0.2, borderaxespad=0)
     inside = recovered.n_covered
@@ -99,72 +96,36 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = 
 
 def risk_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Picture:
     """Draw the areas of highest risk in order, each with its 95 % interval."""
-    if top < 1:
-        raise StudyError(f"show at least one area, not {top}")
-    low, middle, high = _intervals(fit)
-    order = fit.order[:top]
-    rows = np.arange(len(order), 0, -1)
-    with drawing(44 + 15.5 * len(order), axes=ax) as (figure, [axes]):
-        axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
-        axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
-        name_rows(axes, [shortened(fit.map.names[area], 24) for area in order])
+    names, low, middle, high = _highest(fit, top, "risk_low", "risk_median", "risk_high")
+    with drawing(44 + 15.5 * len(names), axes=ax) as (figure, [axes]):
+        draw_rows(axes, names, middle, low, high)
         axes.set_xlabel("risk, with 95 % interval")
         if axes.get_xlim()[0] < 0 < axes.get_xlim()[1]:
             axes.axvline(0, **DASHED)
-    first, last = order[0], order[-1]
-    alt = (
-        f"The {len(order)} areas of highest risk with 95 % intervals, from {_with_interval(fit, int(first))} down "
-        f"to {_with_interval(fit, int(last))}."
-    )
-    return Picture(
-        figure, alt, "Risk 0 is the average area. Where intervals overlap, the order of two areas is not certain."
-    )
+    first, last = (f"{names[at]}, {middle[at]:.2f} ({low[at]:.2f} to {high[at]:.2f})" for at in (0, -1))
+    alt = f"The {len(names)} areas of highest risk with 95 % intervals, from {first} down to {last}."
+    caption = "Risk 0 is the average area. Where intervals overlap, the order of two areas is not certain."
+    return Picture(figure, alt, caption)
 
 
 def rank_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Picture:
-    """Draw the ranks of the areas of highest risk, 1 the highest, each with its 95 % interval.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> rank_intervals(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), top=5).alt[:42]
-    'The ranks of 5 areas with 95 % intervals, '
-    """
-    if top < 1:
-        raise StudyError(f"show at least one area, not {top}")
-    low, middle, high = (fit.areas[column].to_numpy() for column in ("rank_low", "rank", "rank_high"))
-    order = fit.order[:top]
-    rows = np.arange(len(order), 0, -1)
-    with drawing(44 + 15.5 * len(order), axes=ax) as (figure, [axes]):
-        axes.hlines(rows, low[order], high[order], color=BLUE, linewidth=2.2, alpha=0.45)
-        axes.plot(middle[order], rows, "o", color=BLUE, markersize=5)
-        name_rows(axes, [shortened(fit.map.names[area], 24) for area in order])
+    """Draw the ranks of the areas of highest risk, 1 the highest, each with its 95 % interval."""
+    names, low, middle, high = _highest(fit, top, "rank_low", "rank", "rank_high")
+    with drawing(44 + 15.5 * len(names), axes=ax) as (figure, [axes]):
+        draw_rows(axes, names, middle, low, high)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel(f"rank among {len(fit.map):,} areas, with 95 % interval")
-    first = order[0]
-    alt = (
-        f"The ranks of {len(order):,} areas with 95 % intervals, from {fit.map.names[first]}, {middle[first]:,} "
-        f"({low[first]} to {high[first]}), down."
-    )
+    first = f"{names[0]}, {middle[0]:,} ({low[0]} to {high[0]})"
+    alt = f"The ranks of {len(names):,} areas with 95 % intervals, from {first}, down."
     return Picture(figure, alt, "Rank 1 is the highest risk. Where intervals overlap, the order is not certain.")
 
 
 def convergence(fit: Fit, *, ax: Axes | None = None) -> Picture:
-    """Draw every area's R-hat against its effective sample size, with the limits that both should meet.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> convergence(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)).alt[:44]
-    "Scatter of 77 areas' R-hat against effective"
-    """
+    """Draw every area's R-hat against its effective sample size, with the limits that both should meet."""
     size, agreement = fit.sampling.ess_bulk, fit.sampling.rhat
     good = (size >= GOOD_ESS) & (agreement <= GOOD_RHAT)
     with drawing(230, axes=ax) as (figure, [axes]):
-        looks: list[tuple[BoolArray, dict[str, Any]]] = [
-            (good, {"color": BLUE, "alpha": 0.75}),
-            (~good, {"color": MISSED, "marker": "D"}),
-        ]
-        for members, look in looks:
-            axes.plot(size[members], agreement[members], **{"marker": "o", "markersize": 4, "linestyle": "", **look})
+        mark_points(axes, size, agreement, ~good)
         axes.axvline(GOOD_ESS, **DASHED)
         axes.axhline(GOOD_RHAT, **DASHED)
         axes.set(xlabel="effective sample size (bulk)", ylabel="R-hat")
@@ -209,12 +170,7 @@ def variance_against_median(fit: Fit, *, ax: Axes | None = None) -> Picture:
 
 
 def comparison_times(data: Comparisons, *, ax: Axes | None = None) -> Picture:
-    """Draw how long comparisons took, without the slowest hundredth.
-
-    >>> import judgemap as jm
-    >>> comparison_times(jm.example_study(seed=1)[1]).caption[:44]
-    'Half of the comparisons took 3.9 seconds or '
-    """
+    """Draw how long comparisons took, without the slowest hundredth."""
     seconds = data.seconds[np.isfinite(data.seconds)]
     if not len(seconds):
         raise StudyError("the comparisons have no times to draw; add a column 'seconds' to the table")
@@ -236,44 +192,103 @@ def comparison_times(data: Comparisons, *, ax: Axes | None = None) -> Picture:
 
 def traces(fit: Fit) -> Picture:
     """Plot the draws of α, or of the number of clusters, and of the three worst-mixing areas, one line per chain."""
-    risk = fit.posterior["risk"].to_numpy()
-    judged = fit.sampling
-    worst = np.argsort(judged.ess_bulk, kind="stable")[:3]
-    shown = [(name, draws) for name, draws in _scalars(fit) if np.ptp(draws) > 0]
-    first = listed([name for name, _ in shown], most=9)
-    shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
-    every = -(-risk.shape[1] // TRACED)
-    figures = [(float(rhat(draws)), float(ess_bulk(draws))) for _, draws in shown[: len(shown) - len(worst)]]
-    figures += [(judged.rhat[area], judged.ess_bulk[area]) for area in worst]
-    facts = [
-        f"{shortened(name, 24)}: R-hat {agreement:.3f}, ESS {size:,.0f}"
-        for (name, _), (agreement, size) in zip(shown, figures, strict=True)
-    ]
+    shown = _mixing(fit, _scalars(fit))
+    chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
+    every = -(-draws // TRACED)
+    facts = [f"{shortened(each.name, 24)}: R-hat {each.rhat:.3f}, ESS {each.ess:,.0f}" for each in shown]
     with drawing(20 + 78 * len(shown), rows=len(shown)) as (figure, panels):
-        for axes, fact, (_, draws) in zip(panels, facts, shown, strict=True):
-            for chain, line in enumerate(draws[:, ::every]):
+        for axes, fact, each in zip(panels, facts, shown, strict=True):
+            for chain, line in enumerate(each.draws[:, ::every]):
                 where = np.arange(len(line)) * every
                 axes.plot(where, line, color=CHAINS[chain % len(CHAINS)], linewidth=0.6, alpha=0.8)
             axes.set_title(fact, loc="left", fontsize=SMALL, pad=3)
             axes.yaxis.set_major_locator(MaxNLocator(4))
         panels[-1].set_xlabel("draw")
     thinned = f", one draw in {every}" if every > 1 else ""
+    first = listed([each.name for each in shown[:-WORST]], most=9)
     those = f"{capital(first)}, and the areas" if first else "The areas"
     caption = f"{those} that mix worst, one colour per chain{thinned}. Chains that agree overlap throughout."
-    return Picture(figure, f"Traces of {len(risk)} chains. {'; '.join(facts)}.", caption)
+    return Picture(figure, f"Traces of {chains} chains. {'; '.join(facts)}.", caption)
 
 
-def _intervals(fit: Fit) -> tuple[FloatArray, FloatArray, FloatArray]:
-    low, middle, high = (fit.areas[column].to_numpy() for column in ("risk_low", "risk_median", "risk_high"))
-    return low, middle, high
+def rank_plot(fit: Fit) -> Picture:
+    """Draw how each chain's draws rank among all draws, for α and the three worst-mixing areas: flat lines are good.
+
+    The band contains 95 % of the bins if all chains draw from the same distribution, given their effective sample
+    sizes. Source: Vehtari et al. (2021).
+    """
+    chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
+    if chains < 2:
+        raise StudyError("a rank plot compares chains, and this fit has only one; fit with two chains or more")
+    # Numbers of clusters are left out: many draws are equal, so their ranks say nothing.
+    shown = _mixing(fit, {name: values for name, values in _scalars(fit).items() if name == "α"})
+    expected = draws / BINS
+    facts = [f"{shortened(each.name, 40)}: R-hat {each.rhat:.3f}" for each in shown]
+    with drawing(24 + 76 * len(shown), rows=len(shown)) as (figure, panels):
+        for axes, fact, each in zip(panels, facts, shown, strict=True):
+            worth = min(each.ess / each.draws.size, 1.0)
+            half = 1.96 * np.sqrt(expected * (1 - 1 / BINS) * (1 - 1 / chains) / max(worth, 1e-3))
+            axes.axhspan(expected - half, expected + half, color=FAINT, linewidth=0, alpha=0.6)
+            for chain, counts in enumerate(_rank_counts(each.draws)):
+                colour = CHAINS[chain % len(CHAINS)]
+                axes.stairs(counts, np.linspace(0, 1, BINS + 1), baseline=None, color=colour, linewidth=1.0)
+            axes.set_title(fact, loc="left", fontsize=SMALL, pad=3)
+            axes.set(yticks=[0, expected], yticklabels=["0", f"{expected:.0f}"], ylim=(0, None))
+        panels[-1].set(xlabel="rank among all draws, as a share")
+    caption = (
+        "Draws of each chain (one colour each) by their rank among all draws. Chains that agree stay in the grey band."
+    )
+    return Picture(figure, f"Rank plots of {chains} chains. {'; '.join(facts)}.", caption)
 
 
-def _scalars(fit: Fit) -> list[tuple[str, FloatArray]]:
-    """Return the draws, (chain, draw), of the quantities that a model has besides the areas' risk."""
+def _rank_counts(values: FloatArray) -> FloatArray:
+    """Count each chain's draws by bins of their rank among all draws; the shape is (chains, bins)."""
+    rank = np.argsort(np.argsort(values.ravel(), kind="stable"), kind="stable").reshape(values.shape)
+    place = rank * BINS // values.size
+    return np.array([np.bincount(chain, minlength=BINS) for chain in place], dtype=np.float64)
+
+
+class _Quantity(NamedTuple):
+    """A quantity's draws, (chain, draw), and how well they mix."""
+
+    name: str
+    draws: FloatArray
+    rhat: float
+    ess: float
+
+
+def _mixing(fit: Fit, scalars: Mapping[str, FloatArray]) -> list[_Quantity]:
+    """Return the quantities given, unless they are fixed, and the areas that mix worst."""
+    shown = [
+        _Quantity(name, draws, float(rhat(draws)), float(ess_bulk(draws)))
+        for name, draws in scalars.items()
+        if np.ptp(draws) > 0
+    ]
+    risk, mixed = fit.posterior["risk"].to_numpy(), fit.sampling
+    for area in np.argsort(mixed.ess_bulk, kind="stable")[:WORST]:
+        shown.append(_Quantity(fit.map.names[area], risk[:, :, area], mixed.rhat[area], mixed.ess_bulk[area]))
+    return shown
+
+
+def _scalars(fit: Fit) -> dict[str, FloatArray]:
+    """Return the draws of the quantities that a model has besides the areas' risk."""
     if "alpha2" in fit.posterior:
-        return [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))]
+        return {"α": np.sqrt(fit.posterior["alpha2"].to_numpy())}
     known = {"number of clusters": "n_clusters", "log posterior": "log_posterior"}
-    return [(name, fit.posterior[key].to_numpy().astype(np.float64)) for name, key in known.items()]
+    return {name: fit.posterior[key].to_numpy().astype(np.float64) for name, key in known.items()}
+
+
+def _columns(fit: Fit, *names: str) -> list[FloatArray]:
+    return [fit.areas[name].to_numpy() for name in names]
+
+
+def _highest(fit: Fit, top: int, *columns: str) -> tuple[list[str], FloatArray, FloatArray, FloatArray]:
+    """Return the names of the areas of highest risk, and three columns of the table of areas for them."""
+    if top < 1:
+        raise StudyError(f"show at least one area, not {top}")
+    order = fit.order[:top]
+    low, middle, high = (values[order] for values in _columns(fit, *columns))
+    return [fit.map.names[area] for area in order], low, middle, high
 
 
 def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
@@ -286,67 +301,15 @@ def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
     return centred
 
 
-def _with_interval(fit: Fit, area: int) -> str:
-    low, middle, high = (values[area] for values in _intervals(fit))
-    return f"{fit.map.names[area]}, {middle:.2f} ({low:.2f} to {high:.2f})"
-
-
-BINS = 20
-
-
-def rank_plot(fit: Fit) -> Picture:
-    """Draw how each chain's draws rank among all draws, for α and the three worst-mixing areas: flat lines are good.
-
-    The band contains 95 % of the bins if all chains draw from the same distribution, given their effective sample
-    sizes. Source: Vehtari et al. (2021).
-    """
-    risk = fit.posterior["risk"].to_numpy()
-    chains, draws = risk.shape[:2]
-    if chains < 2:
-        raise StudyError("a rank plot compares chains, and this fit has only one; fit with two chains or more")
-    shown = [("α", np.sqrt(fit.posterior["alpha2"].to_numpy()))] if "alpha2" in fit.posterior else []
-    shown = [(name, values) for name, values in shown if np.ptp(values) > 0]
-    judged = [(float(rhat(values)), float(ess_bulk(values))) for _, values in shown]
-    worst = np.argsort(fit.sampling.ess_bulk, kind="stable")[:3]
-    shown += [(fit.map.names[area], risk[:, :, area]) for area in worst]
-    judged += [(fit.sampling.rhat[area], fit.sampling.ess_bulk[area]) for area in worst]
-    expected = draws / BINS
-    with drawing(24 + 76 * len(shown), rows=len(shown)) as (figure, panels):
-        for axes, (name, values), (agreement, size) in zip(panels, shown, judged, strict=True):
-            worth = min(size / values.size, 1.0)
-            half = 1.96 * np.sqrt(expected * (1 - 1 / BINS) * (1 - 1 / chains) / max(worth, 1e-3))
-            axes.axhspan(expected - half, expected + half, color=FAINT, linewidth=0, alpha=0.6)
-            for chain, counts in enumerate(_rank_counts(values)):
-                colour = CHAINS[chain % len(CHAINS)]
-                axes.stairs(counts, np.linspace(0, 1, BINS + 1), baseline=None, color=colour, linewidth=1.0)
-            axes.set_title(f"{shortened(name, 40)}: R-hat {agreement:.3f}", loc="left", fontsize=SMALL, pad=3)
-            axes.set(yticks=[0, expected], yticklabels=["0", f"{expected:.0f}"], ylim=(0, None))
-        panels[-1].set(xlabel="rank among all draws, as a share")
-    facts = "; ".join(f"{name}: R-hat {agreement:.3f}" for (name, _), (agreement, _) in zip(shown, judged, strict=True))
-    caption = (
-        "Draws of each chain (one colour each) by their rank among all draws. Chains that agree stay in the grey band."
-    )
-    return Picture(figure, f"Rank plots of {chains} chains. {facts}.", caption)
-
-
 def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
-    """Draw each area's observed win rate against the one the fit predicts, with 95 % intervals.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)).caption[:57]
-    'Share of its comparisons that each area won, against what'
-    """
+    """Draw each area's observed win rate against the one the fit predicts, with 95 % intervals."""
     measured = check or checks.predictive_check(fit, seed=1)
     table = measured.areas[measured.areas["comparisons"] > 0]
-    observed, expected = table["observed"].to_numpy(), table["expected"].to_numpy()
-    low, high = table["low"].to_numpy(), table["high"].to_numpy()
+    observed, expected, low, high = (table[name].to_numpy() for name in ("observed", "expected", "low", "high"))
     outside = (observed < low) | (observed > high)
     with drawing(300) as (figure, [axes]):
         axes.plot([0, 1], [0, 1], **DASHED)
-        for members, colour, mark in ((~outside, BLUE, "o"), (outside, MISSED, "D")):
-            axes.vlines(observed[members], low[members], high[members], color=colour, linewidth=1.0, alpha=0.5)
-            axes.plot(observed[members], expected[members], mark, color=colour, markersize=4)
+        mark_points(axes, observed, expected, outside, intervals=(low, high))
         axes.set(xlabel="observed win rate", ylabel="the model's, with 95 % interval", xlim=(-0.03, 1.03))
     where = f"{int(outside.sum()):,} of {len(table):,} areas lie outside their interval"
     p = "; ".join(f"{row['words']}: p = {row['p']:.2f}" for row in measured.checks.to_dict("records"))
@@ -355,38 +318,21 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
     return Picture(figure, alt, caption)
 
 
-def _rank_counts(values: FloatArray) -> FloatArray:
-    """Count each chain's draws by bins of their rank among all draws; the shape is (chains, bins)."""
-    rank = np.argsort(np.argsort(values.ravel(), kind="stable"), kind="stable").reshape(values.shape)
-    place = rank * BINS // values.size
-    return np.array([np.bincount(chain, minlength=BINS) for chain in place], dtype=np.float64)
-
-
 STANDARD = Diverging("risk", "Risk, in standard deviations over the areas", "lower risk", "higher risk")
 
 
 def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
-    """Draw the posterior medians of other fits against those of a base, area by area.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-    >>> sensitivity_scatter(fit, {"the same": fit}).caption
-    'Posterior medians of risk. the same: Pearson 1.000, Spearman 1.000.'
-    """
+    """Draw the posterior medians of other fits against those of a base, area by area."""
     medians = _medians({"": base, **others})
     x, names = medians.pop(""), list(others)
     columns = min(len(names), 2)
     rows = -(-len(names) // columns)
     summary = "; ".join(
-        f"{name}: Pearson {pearson(x, medians[name]):.3f}, Spearman {spearman(x, medians[name]):.3f}" for name in names
+        f"{name}: Pearson {pearson(x, y):.3f}, Spearman {spearman(x, y):.3f}" for name, y in medians.items()
     )
     with drawing(300 if columns == 1 else 20 + 175 * rows, rows=rows, columns=columns) as (figure, panels):
-        for axes, name in zip(panels, names, strict=False):
-            y = medians[name]
-            draw_diagonal(axes, x, y)
-            axes.plot(x, y, "o", color=BLUE, markersize=3.5, alpha=0.75, markeredgewidth=0)
-            axes.set_title(name, fontsize=SMALL, loc="left", pad=3)
+        for axes, (name, y) in zip(panels, medians.items(), strict=False):
+            draw_against(axes, x, y, name)
         for axes in panels[len(names) :]:
             axes.set_axis_off()
         for axes in panels[max(len(names) - columns, 0) : len(names)]:
@@ -403,35 +349,25 @@ def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
     Fits to fewer answers, or with another prior, spread the areas less or more, so only the order of the areas and
     their relative distances can be compared.
     """
-    medians = {name: _standardised(values) for name, values in _medians(fits).items()}
+    medians = {name: (each - each.mean()) / (each.std() or 1.0) for name, each in _medians(fits).items()}
     areas = next(iter(fits.values())).map
-    place, names = ground(areas), list(fits)
-    limits = STANDARD.limits_for(np.concatenate(list(medians.values())))
+    place = ground(areas)
+    classes, limits = STANDARD.classify(np.array(list(medians.values())))
     colours = STANDARD.shades(limits)
-    columns = min(len(names), 2)
-    rows = -(-len(names) // columns)
+    columns = min(len(fits), 2)
+    rows = -(-len(fits) // columns)
     with drawing(64 + rows * (24 + place.height / columns), rows=rows, columns=columns) as (figure, panels):
         for axes in panels:
             axes.set_axis_off()
-        for axes, name in zip(panels, names, strict=False):
+        for axes, name, own in zip(panels, fits, classes, strict=False):
             axes.set(xlim=(0, WIDTH), ylim=(0, place.height), aspect="equal")
-            place.frame(axes)
-            classes = np.clip(np.searchsorted(limits, medians[name], side="right") - 1, 0, len(colours) - 1)
-            for each, colour in enumerate(colours):
-                place.paint(axes, np.flatnonzero(classes == each), colour)
+            place.shade(axes, own, colours)
             axes.set_title(name, fontsize=SMALL, loc="left", color=INK)
         keys = [f"{number(low)} to {number(high)}" for low, high in pairwise(limits)]
-        figure.legend(
-            handles=[Patch(color=colour, label=key) for colour, key in zip(colours, keys, strict=True)],
-            loc="outside lower center",
-            ncols=3,
-            frameon=False,
-            fontsize=SMALL,
-            handlelength=1.0,
-            columnspacing=1.0,
-        )
+        look = {"ncols": 3, "handlelength": 1.0, "columnspacing": 1.0}
+        figure.legend(**colour_keys(colours, keys), loc="outside lower center", **look)
     highest = "; ".join(f"{name}: {areas.names[int(values.argmax())]}" for name, values in medians.items())
-    alt = f"{kind_of(areas)}s of the risk of {len(areas):,} areas by {len(names):,} fits. Highest of each: {highest}."
+    alt = f"{kind_of(areas)}s of the risk of {len(areas):,} areas by {len(fits):,} fits. Highest of each: {highest}."
     return Picture(figure, alt, f"{STANDARD.title}: the darker, the higher.{drawn_how(areas)}")
 
 
@@ -441,9 +377,3 @@ def _medians(fits: Mapping[str, Fit]) -> dict[str, FloatArray]:
     if len(fits) < 1:
         raise StudyError("there is no fit to draw")
     return {name: np.median(fit.risk, axis=0) for name, fit in fits.items()}
-
-
-def _standardised(values: FloatArray) -> FloatArray:
-    spread = float(values.std())
-    centred: FloatArray = values - values.mean()
-    return centred / spread if spread > 0 else centred

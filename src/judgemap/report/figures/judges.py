@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.report.figures.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, drawing, name_rows
+from judgemap.report.figures.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, draw_rows, drawing
 from judgemap.report.words.text import listed
 from judgemap.study.assess.judges import time_histogram
 from judgemap.study.data.comparisons import Comparisons
@@ -18,17 +17,12 @@ MOST = 40
 
 
 def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
-    """Draw a histogram of comparison times for each judge, those with the most comparisons first.
-
-    >>> import judgemap as jm
-    >>> times_by_judge(jm.example_study(seed=1)[1]).alt[:42]
-    'Histograms of the times of 12 judges. Medi'
-    """
+    """Draw a histogram of comparison times for each judge, those with the most comparisons first."""
     times = time_histogram(data)
     totals = times.counts.sum(axis=1)
     chosen = [place for place in np.argsort(-totals, kind="stable")[:most] if totals[place]]
     rows = -(-len(chosen) // 3)
-    medians = _medians(data)
+    medians = data.to_frame().groupby("judge")["seconds"].median().to_dict()
     with drawing(30 + 72 * rows, rows=rows, columns=3) as (figure, panels):
         for axes, place in zip(panels, chosen, strict=False):
             axes.stairs(times.counts[place], times.edges, fill=True, color=BLUE, alpha=0.75)
@@ -54,7 +48,7 @@ def left_shares(table: pd.DataFrame) -> Picture:
         raise StudyError("sides were not recorded (no answer is 'right'), so there is no share of left choices to draw")
     off = (shown["left_low"] > 0.5) | (shown["left_high"] < 0.5)
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
-        _forest(axes, shown, "left", np.where(off, MISSED, BLUE))
+        draw_rows(axes, *_columns(shown, "judge", "left_share", "left_low", "left_high"), off)
         axes.axvline(0.5, **DASHED)
         axes.set(xlabel="share of left choices, with 95 % interval", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][off].tolist())
@@ -94,7 +88,7 @@ def agreement(table: pd.DataFrame) -> Picture:
         raise StudyError("there is only one judge, so agreement with others cannot be drawn")
     below = shown["agreement_high"] < shown["agreement_expected"]
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
-        _forest(axes, shown, "agreement", np.where(below, MISSED, BLUE))
+        draw_rows(axes, *_columns(shown, "judge", "agreement", "agreement_low", "agreement_high"), below)
         rows = np.arange(len(shown), 0, -1)
         axes.plot(shown["agreement_expected"], rows, "|", color=INK, markersize=10, markeredgewidth=1.5)
         axes.set(xlabel="share of answers that match the other judges", xlim=(-0.02, 1.02))
@@ -106,25 +100,14 @@ def agreement(table: pd.DataFrame) -> Picture:
     return Picture(figure, f"Agreement of {len(shown):,} judges with the others. {summary}.", caption)
 
 
-def _medians(data: Comparisons) -> dict[str, float]:
-    medians = data.to_frame().groupby("judge")["seconds"].median()
-    return {str(judge): float(median) for judge, median in medians.items()}
-
-
 def _most(table: pd.DataFrame) -> pd.DataFrame:
     """Keep the judges with the most answers, in the table's order."""
     kept = np.sort(np.argsort(-table["decided"].to_numpy(), kind="stable")[:MOST])
     return table.iloc[kept]
 
 
-def _forest(axes: Axes, table: pd.DataFrame, name: str, colours: Any) -> None:  # noqa: ANN401 - one colour per judge
-    """Draw a point and an interval for each judge, the first on top."""
-    rows = np.arange(len(table), 0, -1)
-    share = "left_share" if name == "left" else name
-    values: list[FloatArray] = [table[each].to_numpy() for each in (share, f"{name}_low", f"{name}_high")]
-    axes.hlines(rows, values[1], values[2], color=colours, linewidth=2.2, alpha=0.45)
-    axes.scatter(values[0], rows, color=colours, s=24, zorder=3)
-    name_rows(axes, table["judge"].tolist())
+def _columns(table: pd.DataFrame, *names: str) -> list[Any]:
+    return [table[name].to_numpy() for name in names]
 
 
 def _log_axes(axes: Axes) -> None:

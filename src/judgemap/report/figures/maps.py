@@ -33,6 +33,9 @@ from judgemap.report.figures.picture import FAINT, INK, MISSED, QUIET, SMALL, WI
 from judgemap.report.words.text import number
 from judgemap.study.fit.result import Fit
 
+if TYPE_CHECKING:
+    import shapely
+
 MARGIN = 6.0
 TALLEST = 400.0
 """The greatest height of a map, in points; a taller map is drawn narrower than the page instead."""
@@ -72,6 +75,12 @@ class Ground:
             _draw(axes, path, facecolor=colour, edgecolor=edge, linewidth=line, zorder=1)
         else:
             self._mark(axes, members, self.room[0], color=colour, markeredgecolor=QUIET, markeredgewidth=0.6, zorder=3)
+
+    def shade(self, axes: Axes, classes: IntArray, colours: Sequence[str]) -> None:
+        """Draw every area in the colour of its class."""
+        self.frame(axes)
+        for each, colour in enumerate(colours):
+            self.paint(axes, np.flatnonzero(classes == each), colour)
 
     def frame(self, axes: Axes) -> None:
         """Draw the outline of the map, or the lines between neighbours."""
@@ -205,28 +214,25 @@ def risk_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
     >>> picture.alt[:44]
     'Map of 77 areas shaded by estimated risk (0 '
     """
-    risk = fit.areas["risk_median"].to_numpy()
     first = fit.order[:10]
-    picture = choropleth(fit.map, risk, RISK, title=title, numbered=first.tolist(), ax=ax)
     caption = (
         "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it. "
         f"Numbers mark the {len(first)} highest."
     )
-    return replace(picture, caption=caption + drawn_how(fit.map))
+    risk = fit.areas["risk_median"].to_numpy()
+    return choropleth(fit.map, risk, RISK, caption, title=title, numbered=first.tolist(), ax=ax)
 
 
 def uncertainty_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
     """Draw the posterior standard deviation of risk."""
-    picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, title=title, ax=ax)
     caption = "The darker an area, the less the answers tell us about it."
-    return replace(picture, caption=caption + drawn_how(fit.map))
+    return choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, caption, title=title, ax=ax)
 
 
 def variance_map(fit: Fit, title: str = "") -> Picture:
     """Draw the posterior variance of risk."""
-    picture = choropleth(fit.map, fit.areas["risk_sd"].to_numpy() ** 2, VARIANCE, title=title)
     caption = "The darker an area, the larger the posterior variance of its risk."
-    return replace(picture, caption=caption + drawn_how(fit.map))
+    return choropleth(fit.map, fit.areas["risk_sd"].to_numpy() ** 2, VARIANCE, caption, title=title)
 
 
 def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None) -> Picture:
@@ -234,9 +240,8 @@ def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None)
     if not 1 <= k <= len(fit.map):
         raise StudyError(f"there are {len(fit.map):,} areas, so k must be between 1 and {len(fit.map):,}, not {k}")
     scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
-    picture = choropleth(fit.map, fit.p_top(k).to_numpy(), scale, title=title, ax=ax)
     caption = f"The darker an area, the more likely it is to be among the {k} with the highest risk."
-    return replace(picture, caption=caption + drawn_how(fit.map))
+    return choropleth(fit.map, fit.p_top(k).to_numpy(), scale, caption, title=title, ax=ax)
 
 
 def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title: str = "") -> Picture:
@@ -254,9 +259,8 @@ def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title
     chosen = int(areas.index([area])[0])
     C = covariance.matrix
     correlation = np.clip(C[chosen] / np.sqrt(C[chosen, chosen] * np.diag(C)), -1.0, 1.0)
-    picture = choropleth(areas, correlation, LIKENESS, title=title, outlined=[chosen])
     caption = f"What we learn about {areas.names[chosen]} (outlined) is assumed to hold for darker areas too."
-    return replace(picture, caption=caption + drawn_how(areas))
+    return choropleth(areas, correlation, LIKENESS, caption, title=title, outlined=[chosen])
 
 
 def adjacency_map(areas: Areas, title: str = "") -> Picture:
@@ -285,6 +289,7 @@ def choropleth(
     areas: Areas,
     values: ArrayLike,
     scale: Scale,
+    caption: str = "",
     *,
     title: str = "",
     numbered: Sequence[int] = (),
@@ -312,9 +317,7 @@ def choropleth(
     colours = scale.shades(limits)
     with style():
         figure, axes = sheet(place.height + LEGEND, title, LEGEND, ax)
-        place.frame(axes)
-        for each, colour in enumerate(colours):
-            place.paint(axes, np.flatnonzero(classes == each), colour)
+        place.shade(axes, classes, colours)
         for area in outlined:
             place.outline(axes, area)
         _number(axes, place, numbered, [colours[classes[area]] for area in numbered])
@@ -323,8 +326,8 @@ def choropleth(
         fit_size(axes)
     order = np.argsort(-shown, kind="stable")
     highest, lowest = (", ".join(areas.names[area] for area in some) for some in (order[:3], order[:-4:-1]))
-    alt = f"{kind_of(areas)} of {len(areas):,} areas shaded by {_sentence(scale.title)}"
-    return Picture(figure, f"{alt}. Highest: {highest}; lowest: {lowest}.")
+    alt = f"{kind_of(areas)} of {len(areas):,} areas shaded by {scale.title[0].lower()}{scale.title[1:]}"
+    return Picture(figure, f"{alt}. Highest: {highest}; lowest: {lowest}.", caption + drawn_how(areas))
 
 
 def kind_of(areas: Areas) -> str:
@@ -335,10 +338,6 @@ def kind_of(areas: Areas) -> str:
 def drawn_how(areas: Areas) -> str:
     """Return the sentence of a caption that explains a network drawing; empty for a map."""
     return NO_MAP if areas.geometry is None else ""
-
-
-def _sentence(title: str) -> str:
-    return title[0].lower() + title[1:]
 
 
 def sheet(height: float, title: str, below: float = 0.0, axes: Axes | None = None) -> tuple[Figure, Axes]:
@@ -403,13 +402,8 @@ def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequenc
     if not len(numbered):
         return
     anchors, room = place.points[list(numbered)], place.room[list(numbered)]
-    text: dict[str, Any] = {
-        "fontsize": SMALL,
-        "fontweight": "bold",
-        "ha": "center",
-        "va": "center_baseline",
-        "zorder": 8,
-    }
+    text: dict[str, Any] = {"fontsize": SMALL, "fontweight": "bold", "zorder": 8}
+    text |= {"ha": "center", "va": "center_baseline"}
     if not place.is_map and room.min() > 1.6 * BADGE:
         for each, (anchor, colour) in enumerate(zip(anchors, colours, strict=True), start=1):
             axes.text(anchor[0], anchor[1], str(each), color=readable_on(colour), **text)
@@ -421,7 +415,3 @@ def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequenc
             axes.plot(*anchor, "o", color=INK, markersize=2.5, zorder=6)
         axes.plot(*spot, "o", markersize=2 * BADGE, color="white", markeredgecolor=INK, markeredgewidth=0.7, zorder=7)
         axes.text(spot[0], spot[1], str(each), **text)
-
-
-if TYPE_CHECKING:
-    import shapely

@@ -17,12 +17,15 @@ from typing import Any, cast
 from xml.sax.saxutils import escape
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Patch
 
-from judgemap.core.types import FloatArray
+from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
+from judgemap.report.words.text import shortened
 
 WIDTH = 360.0
 """Width of every picture in points: five inches, so that text of 10 points can still be read on a phone."""
@@ -111,17 +114,65 @@ def figure_of(axes: Axes) -> Figure:
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Name the rows of a chart, the first on top and the last at height 1, with vertical grid lines only."""
-    axes.set_yticks(range(len(names), 0, -1), names)
+    axes.set_yticks(range(len(names), 0, -1), [shortened(name, 24) for name in names])
     axes.set_ylim(0.3, len(names) + 0.7)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x", color=FAINT, linewidth=0.6)
 
 
+def draw_rows(
+    axes: Axes,
+    names: Sequence[str],
+    middle: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    odd: BoolArray | None = None,
+) -> None:
+    """Draw a point and an interval in a row for each name; what is odd stands out."""
+    rows = np.arange(len(names), 0, -1)
+    colours: Any = BLUE if odd is None else np.where(odd, MISSED, BLUE)
+    axes.hlines(rows, low, high, color=colours, linewidth=2.2, alpha=0.45)
+    axes.scatter(middle, rows, color=colours, s=24, zorder=3)
+    name_rows(axes, names)
+
+
+def mark_points(
+    axes: Axes,
+    x: FloatArray,
+    y: FloatArray,
+    odd: BoolArray,
+    *,
+    intervals: tuple[FloatArray, FloatArray] | None = None,
+    labels: tuple[str, str] = ("", ""),
+) -> None:
+    """Draw points, and vertical intervals if given; what is odd is a diamond in another colour."""
+    for members, colour, shape, label in ((~odd, BLUE, "o", labels[0]), (odd, MISSED, "D", labels[1])):
+        if not members.any():
+            continue
+        if intervals is not None:
+            low, high = (each[members] for each in intervals)
+            axes.vlines(x[members], low, high, color=colour, linewidth=1.0, alpha=0.5)
+        axes.plot(x[members], y[members], shape, color=colour, markersize=4, label=label)
+
+
 def draw_diagonal(axes: Axes, *values: FloatArray) -> None:
     """Draw the line on which both axes have the same value."""
     ends = [min(float(each.min()) for each in values), max(float(each.max()) for each in values)]
     axes.plot(ends, ends, **DASHED)
+
+
+def draw_against(axes: Axes, x: FloatArray, y: FloatArray, title: str) -> None:
+    """Draw one estimate of every area against another."""
+    draw_diagonal(axes, x, y)
+    axes.plot(x, y, "o", color=BLUE, markersize=4, alpha=0.75, markeredgewidth=0)
+    axes.set_title(title, fontsize=SMALL, loc="left", pad=3)
+
+
+def colour_keys(colours: Sequence[str], words: Sequence[str]) -> dict[str, Any]:
+    """Return what matplotlib's legends take: a box of each colour with its words."""
+    boxes = [Patch(color=colour, label=each) for colour, each in zip(colours, words, strict=True)]
+    return {"handles": boxes, "frameon": False, "fontsize": SMALL}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +192,7 @@ class Picture:
         return self._svg
 
     @cached_property
-    def _svg(self) -> str:
-        # Kept, because a study's page and its briefing show the same pictures.
+    def _svg(self) -> str:  # kept, because a study's page and its briefing show the same pictures
         text = self._written("svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type"))).decode()
         text = text[text.index("<svg") :]
         text = re.sub(r' d="[^"]*"', lambda path: _HUNDREDTHS.sub("", path[0]), text)

@@ -1,7 +1,5 @@
 """What a schedule asks: a map of how often each area appears, and the most and least likely pairs."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from judgemap.core.design.designs import extreme_pairs
@@ -14,43 +12,23 @@ from judgemap.study.plan.schedules import Schedule
 
 
 def exposure_map(schedule: Schedule, title: str = "") -> Picture:
-    """Draw how often the design asks about each area, on average.
-
-    >>> import judgemap as jm
-    >>> picture = exposure_map(jm.schedule(jm.chicago(), "principal", 500, seed=1))
-    >>> picture.caption[:50]
-    'With the principal component design, areas come up'
-    """
+    """Draw how often the design asks about each area, on average."""
     scale = Scale("PuBuGn", f"Times asked, on average in {len(schedule):,} pairs", "rarely", "often")
-    picture = choropleth(schedule.areas, schedule.expected(), scale, title=title)
-    return replace(picture, caption=how_often(schedule))
+    return choropleth(schedule.areas, schedule.expected(), scale, how_often(schedule), title=title)
 
 
 def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
-    """List the most and least likely pairs: in how many draws each comes once, and how likely relative to uniform.
-
-    >>> import judgemap as jm
-    >>> table = likely_pairs(jm.schedule(jm.chicago(), "principal", 500, seed=1), count=2)
-    >>> len(table.rows)
-    4
-    """
-    areas, design = schedule.areas, schedule.design
+    """List the most and least likely pairs: in how many draws each comes once, and how likely relative to uniform."""
+    names, design = schedule.areas.names, schedule.design
     size = len(design.areas)
     n_pairs = size * (size - 1) // 2
-    count = max(1, min(count, n_pairs // 2))
+    extremes = extreme_pairs(design, max(1, min(count, n_pairs // 2)))
     rows = []
-    for word, pairs in zip(("most likely", "least likely"), extreme_pairs(design, count), strict=True):
+    for word, pairs in zip(("most likely", "least likely"), extremes, strict=True):
         for first, second in pairs.tolist():
             chance = float(design.probability(first, second))
-            rows.append(
-                (
-                    Cell(word),
-                    Cell(areas.names[first]),
-                    Cell(areas.names[second]),
-                    Cell(f"{1 / chance:,.0f}" if chance else "never"),
-                    Cell(f"{chance * n_pairs:.2f}"),
-                )
-            )
+            once = f"{1 / chance:,.0f}" if chance else "never"
+            rows.append(tuple(map(Cell, (word, names[first], names[second], once, f"{chance * n_pairs:.2f}"))))
     heads = columns(["Pair", "Area", "Area"], ["One draw in", "Relative to uniform"])
     return Table(f"The most and the least likely of {n_pairs:,} pairs", heads, tuple(rows))
 

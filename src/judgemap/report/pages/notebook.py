@@ -14,10 +14,10 @@ from judgemap.geo.maps import Areas
 from judgemap.report.figures import clusters, maps
 from judgemap.report.figures import fit as figures
 from judgemap.report.figures.clusters import cluster_map
-from judgemap.report.figures.maps import adjacency_map, ground, risk_map
-from judgemap.report.figures.picture import WIDTH, Picture, style
+from judgemap.report.figures.maps import adjacency_map, risk_map
+from judgemap.report.figures.picture import Picture
 from judgemap.report.figures.schedules import exposure_map, how_often
-from judgemap.report.pages.page import environment
+from judgemap.report.pages.page import render
 from judgemap.report.pages.planning import at_planned, sentences
 from judgemap.report.words.tables import Cell, Table, cluster_table, columns, highest_risk
 from judgemap.report.words.text import counted
@@ -46,65 +46,51 @@ class FitPlots:
         return f"the plots of {self.fit!r}: {', '.join(name for name in dir(self) if name[0] != '_' and name != 'fit')}"
 
     def map(self, *, title: str = "", ax: Axes | None = None) -> Axes:
-        """Draw the map: every area's posterior median of risk, with the ten highest numbered.
-
-        >>> import judgemap as jm
-        >>> areas, data = jm.example_study(seed=1)
-        >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-        >>> fit.plot.map(title="Risk").texts[0].get_text()
-        'Risk'
-        """
-        return self._draw(maps.risk_map, self._map_height(title), ax, title=title)
+        """Draw the map: every area's posterior median of risk, with the ten highest numbered."""
+        return self._draw(maps.risk_map, ax, title=title)
 
     def uncertainty(self, *, title: str = "", ax: Axes | None = None) -> Axes:
         """Draw the map of every area's posterior standard deviation."""
-        return self._draw(maps.uncertainty_map, self._map_height(title), ax, title=title)
+        return self._draw(maps.uncertainty_map, ax, title=title)
 
     def p_top(self, k: int = 10, *, title: str = "", ax: Axes | None = None) -> Axes:
         """Draw the map of the probability that an area is among the k highest risks."""
-        return self._draw(maps.p_top_map, self._map_height(title), ax, k=k, title=title)
+        return self._draw(maps.p_top_map, ax, k=k, title=title)
 
     def intervals(self, top: int = 20, *, ax: Axes | None = None) -> Axes:
         """Draw the highest areas' risk with 95 % intervals."""
-        return self._draw(figures.risk_intervals, 44 + 15.5 * min(top, len(self.fit.map)), ax, top=top)
+        return self._draw(figures.risk_intervals, ax, top=top)
 
     def ranks(self, top: int = 20, *, ax: Axes | None = None) -> Axes:
         """Draw the highest areas' ranks with 95 % intervals."""
-        return self._draw(figures.rank_intervals, 44 + 15.5 * min(top, len(self.fit.map)), ax, top=top)
+        return self._draw(figures.rank_intervals, ax, top=top)
 
     def alpha(self, *, ax: Axes | None = None) -> Axes:
         """Draw the posterior of α, the prior's standard deviation."""
-        return self._draw(figures.alpha_posterior, 210, ax)
+        return self._draw(figures.alpha_posterior, ax)
 
     def convergence(self, *, ax: Axes | None = None) -> Axes:
         """Draw every area's R-hat against its effective sample size."""
-        return self._draw(figures.convergence, 230, ax)
+        return self._draw(figures.convergence, ax)
 
     def variance(self, *, ax: Axes | None = None) -> Axes:
         """Draw every area's posterior variance against its posterior median."""
-        return self._draw(figures.variance_against_median, 260, ax)
+        return self._draw(figures.variance_against_median, ax)
 
     def clusters(self, *, title: str = "", ax: Axes | None = None) -> Axes:
         """Draw the map of the clusters, for a fit from `fit_clusters`."""
         if not isinstance(self.fit, ClusterFit):
             raise StudyError("only a fit of clusters has clusters to draw; make one with fit_clusters")
-        extra = clusters.LINE * self.fit.best.n_clusters
-        return self._draw(clusters.cluster_map, self._map_height(title) + extra, ax, title=title)
+        return self._draw(clusters.cluster_map, ax, title=title)
 
-    def _map_height(self, title: str) -> float:
-        return ground(self.fit.map).height + maps.LEGEND + (maps.TITLE if title else 0)
+    def _draw(self, figure: Callable[..., Picture], ax: Axes | None, **options: Any) -> Axes:  # noqa: ANN401 - the figure's own
+        picture = figure(self.fit, **options, ax=ax)
+        if ax is not None:
+            return ax
+        from matplotlib import pyplot as plt
 
-    def _draw(self, figure: Callable[..., Picture], height: float, ax: Axes | None, **options: Any) -> Axes:  # noqa: ANN401 - the figure's own
-        if ax is None:
-            from matplotlib import pyplot as plt  # so that a notebook shows the figure
-
-            # Made outside the style: a notebook's first figure changes matplotlib's settings, and the style would undo
-            # that.
-            sheet = plt.figure(figsize=(WIDTH / 72, height / 72), layout="constrained")
-            with style():
-                ax = sheet.subplots()
-        figure(self.fit, **options, ax=ax)
-        return ax
+        plt.figure(picture.figure)  # so that a notebook shows it
+        return picture.figure.axes[0]
 
 
 SHOWN = 5
@@ -120,30 +106,19 @@ def plots(value: Fit) -> FitPlots:
 
 @singledispatch
 def html(value: object) -> str:
-    """Return the HTML with which a notebook shows a value.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> "1,848 pairs shown" in html(data)
-    True
-    """
+    """Return the HTML with which a notebook shows a value."""
     raise TypeError(f"a notebook has nothing special to show for a {type(value).__name__}")
 
 
 @html.register
 def _(fit: Fit) -> str:
-    return _card(_headline(fit), fit.warnings, risk_map(fit), highest_risk(fit))
+    whose = f" Map of the {fit.record.view.value}." if isinstance(fit, PanelFit) else ""
+    return _card(_headline(fit) + whose, fit.warnings, risk_map(fit), highest_risk(fit))
 
 
 @html.register
 def _(fit: ClusterFit) -> str:
     return _card(_headline(fit), fit.warnings, cluster_map(fit), cluster_table(fit))
-
-
-@html.register
-def _(fit: PanelFit) -> str:
-    whose = f"{_headline(fit)} Map of the {fit.record.view.value}."
-    return _card(whose, fit.warnings, risk_map(fit), highest_risk(fit))
 
 
 @html.register
@@ -192,6 +167,5 @@ def _first(size: int, things: str) -> str:
 
 def _card(headline: str, warnings: Sequence[str], picture: Picture | None, table: Table) -> str:
     source = "" if picture is None else base64.b64encode(picture.png(DOTS)).decode()
-    template = environment().get_template("notebook.html")
     alt = "" if picture is None else picture.alt
-    return template.render(headline=headline, warnings=warnings, source=source, alt=alt, table=table)
+    return render("notebook.html", headline=headline, warnings=warnings, source=source, alt=alt, table=table)

@@ -7,15 +7,12 @@ alternative, and they print as lines, not dots.
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from judgemap.report.figures.picture import Picture
 from judgemap.report.words.tables import Table
-from judgemap.study.assess.verdict import Verdict
-
-NOTHING = Markup("")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,31 +34,10 @@ class Section:
     to_copy: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Front:
-    """The first printed page, which must make sense on its own: a few sentences, one picture, one table.
-
-    ``verdict`` says whether the fit can be used, and ``warning`` is a heading with sentences: a reader must see both
-    before any number. ``foot`` ends the page.
-    """
-
-    title: str
-    question: str
-    sentences: tuple[str, ...]
-    numbers: tuple[tuple[str, str], ...]
-    picture: Picture
-    table: Table | None
-    foot: str
-    notice: str = ""
-    warning: tuple[str, ...] = ()
-    verdict: Verdict | None = None
-    settled: bool = True
-    """Whether the draws can be relied on; if not, the page is marked throughout and has no table."""
-    byline: Markup = NOTHING
-    second: tuple[tuple[str, str], ...] = ()
-    """The points on the second printed page. With ``next_steps``, the two pages make sense on their own."""
-    next_steps: Markup = NOTHING
+    @property
+    def pictures(self) -> list[Picture]:
+        """Every picture in the section."""
+        return [*([] if self.picture is None else [self.picture]), *(picture for _, picture in self.gallery)]
 
 
 def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:
@@ -84,14 +60,12 @@ def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Seq
     >>> "<h2" in html and "http" not in html
     True
     """
-    template = environment().get_template("page.html")
-    return template.render(title=title, sections=sections, notice=notice, numbers=numbers, svg_address=svg_address)
+    return render("page.html", title=title, sections=sections, notice=notice, numbers=numbers)
 
 
-def page_with_front(front: Front, sections: Sequence[Section]) -> str:
-    """Return an HTML page whose first printed page is ``front`` and nothing else."""
-    template = environment().get_template("briefing.html")
-    return template.render(title=front.title, front=front, sections=sections, svg_address=svg_address)
+def render(template: str, **values: object) -> str:
+    """Fill in a template of the report."""
+    return environment().get_template(template).render(values, svg_address=svg_address)
 
 
 def svg_address(picture: Picture) -> str:
@@ -104,6 +78,7 @@ def _unbroken(value: object) -> object:
     return value.replace(" %", "\u00a0%") if isinstance(value, str) else value
 
 
+@cache
 def environment() -> Environment:
     """Return the environment of the report templates, which escapes what is put into them."""
     return Environment(

@@ -112,14 +112,7 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
 
 
 def highest_in_words(fit: Fit, count: int = 10) -> Table:
-    """List the areas of highest risk for decision makers: how often judges would pick each over an average area.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> table = highest_in_words(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), count=3)
-    >>> [str(column.heading) for column in table.columns][2]
-    'Picked as riskier than an average area'
-    """
+    """List the areas of highest risk for decision makers: how often judges would pick each over an average area."""
     numbers = highest_risk(fit, count)
     rows = tuple(
         (rank, name, Cell(times_in_ten(fit.judged_riskier[area])), chance)
@@ -137,14 +130,7 @@ def _width(text: str) -> int:
 
 
 def correlations(fits: dict[str, Fit]) -> Table:
-    """List the correlations between the posterior medians of every pair of fits, Pearson's and Spearman's.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-    >>> [str(cell) for cell in correlations({"one": fit, "two": fit}).rows[0]]
-    ['one', 'two', '1.000', '1.000']
-    """
+    """List the correlations between the posterior medians of every pair of fits, Pearson's and Spearman's."""
     rows = tuple(
         (Cell(row["base"]), Cell(row["other"]), Cell(f"{row['pearson']:.3f}"), Cell(f"{row['spearman']:.3f}"))
         for row in compare_many(fits).to_dict("records")
@@ -154,14 +140,7 @@ def correlations(fits: dict[str, Fit]) -> Table:
 
 
 def cluster_table(fit: ClusterFit) -> Table:
-    """List the clusters of the partition shown, highest risk first: number of areas, mean risk with 95 % interval.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> table = cluster_table(jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2))
-    >>> str(table.rows[0][0])
-    '1'
-    """
+    """List the clusters of the partition shown, highest risk first: number of areas, mean risk with 95 % interval."""
     partition = fit.best
     rows = []
     for cluster, group in enumerate(partition.grouping.groups, start=1):

@@ -87,17 +87,6 @@ def shortened(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
 
 
-def per_cent(chance: float) -> str:
-    """Write a probability so that it can be read aloud, never rounding to certainty.
-
-    >>> per_cent(0.514), per_cent(0.9991), per_cent(0.002)
-    ('51 per cent', 'more than 99 per cent', 'less than 1 per cent')
-    """
-    if chance > 0.99:
-        return "more than 99 per cent"
-    return "less than 1 per cent" if chance < 0.01 else f"{100 * chance:.0f} per cent"
-
-
 def percentage(chance: float) -> str:
     """Write a probability in per cent, never rounding to certainty.
 
@@ -107,6 +96,15 @@ def percentage(chance: float) -> str:
     if chance > 0.99:
         return "> 99 %"
     return "< 1 %" if chance < 0.01 else f"{100 * chance:.0f} %"
+
+
+def per_cent(chance: float) -> str:
+    """Write a probability so that it can be read aloud, never rounding to certainty.
+
+    >>> per_cent(0.514), per_cent(0.9991)
+    ('51 per cent', 'more than 99 per cent')
+    """
+    return percentage(chance).replace("> ", "more than ").replace("< ", "less than ").replace("%", "per cent")
 
 
 def times_in_ten(chance: float) -> str:

@@ -51,35 +51,16 @@ class About:
     words: OwnWords = NO_WORDS
     made: date | None = None
 
-    def check(self, fit: Fit) -> None:
+    def check(self, fit: Fit, other: Fit | None = None) -> None:
         """Raise a `StudyError` if the comparisons are not the ones fitted, or if another fit has different areas."""
-        for name, other in self.others.items():
-            if other.map.ids != fit.map.ids:
+        for name, each in {**self.others, **({} if other is None else {"to compare with": other})}.items():
+            if each.map.ids != fit.map.ids:
                 raise StudyError(f"the fit {name!r} is of different areas; compare fits of one study")
         if self.data is not None and self.data.digest() != fit.record.data.sha256:
             raise StudyError(
                 "these are not the comparisons that were fitted (their SHA-256 differs); give the file that "
                 "'judgemap fit' read, or fit again"
             )
-
-    @property
-    def median_seconds(self) -> float:
-        """The median time of a comparison in seconds, or nan if no times are known.
-
-        >>> About().median_seconds
-        nan
-        """
-        if self.data is None or not np.isfinite(self.data.seconds).any():
-            return float("nan")
-        return float(np.nanmedian(self.data.seconds))
-
-    @property
-    def largest_share(self) -> float:
-        """The share of comparisons that the busiest judge made, or nan if the judges are not recorded."""
-        if self.data is None or not self.data.per_judge():
-            return float("nan")
-        per_judge = self.data.per_judge().values()
-        return max(per_judge) / sum(per_judge)
 
 
 def read_about(fit: Fit, study: Path | None = None, comparisons: Path | None = None) -> About:
@@ -214,11 +195,11 @@ class Gallery:
         return possible | self._of_others() | self._of_judges()
 
     def _of_others(self) -> dict[str, Callable[[], Picture]]:
-        fit, about, clustered, second = self.fit, self.about, self.clusters, self.other
+        fit, others, clustered, second = self.fit, self.about.others, self.clusters, self.other
         possible: dict[str, Callable[[], Picture]] = {}
-        if about.others:
-            possible["sensitivity"] = lambda: figures.sensitivity_scatter(fit, about.others)
-            possible["sensitivity-maps"] = lambda: figures.sensitivity_maps({THIS: fit, **about.others})
+        if others:
+            possible["sensitivity"] = lambda: figures.sensitivity_scatter(fit, others)
+            possible["sensitivity-maps"] = lambda: figures.sensitivity_maps({THIS: fit, **others})
         if clustered is not None:
             possible |= {
                 "clusters": lambda: clusters.cluster_map(clustered),
@@ -227,7 +208,9 @@ class Gallery:
                 "together": lambda: clusters.co_clustering_matrix(clustered),
             }
         if second is not None:
-            possible["models"] = lambda: _against(fit, second)
+            # A clustering model is on the vertical axis.
+            one, two = (second, fit) if isinstance(second, ClusterFit) else (fit, second)
+            possible["models"] = lambda: clusters.against_spatial(one, two)
             possible["cluster-traces" if clustered is second else "traces-2"] = lambda: figures.traces(second)
         return possible
 
@@ -249,13 +232,6 @@ class Gallery:
             possible["judges-infit"] = lambda: judges.mean_squares(explanation.judges)
             possible["judges-agreement"] = lambda: judges.agreement(explanation.judges)
         return possible
-
-
-def _against(fit: Fit, other: Fit) -> Picture:
-    """Draw one fit against the other, with a clustering model on the vertical axis."""
-    return (
-        clusters.against_spatial(other, fit) if isinstance(other, ClusterFit) else clusters.against_spatial(fit, other)
-    )
 
 
 def write_figures(pictures: Mapping[str, Picture], folder: str | Path, millimetres: float = COLUMN) -> Path:

@@ -1,19 +1,18 @@
 """The briefing as one page: a front that stands on its own, then the details behind it, with diagnostics last."""
 
-from datetime import date
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT
-from judgemap.errors import StudyError
 from judgemap.report.figures.picture import Picture
 from judgemap.report.pages import finish
 from judgemap.report.pages.briefing import front, methods
 from judgemap.report.pages.briefing.about import HEADINGS, THIS, About, Gallery
-from judgemap.report.pages.page import Front, Section, page_with_front
+from judgemap.report.pages.page import Section, render
 from judgemap.report.words import tables
-from judgemap.report.words.tables import Cell, Table, columns
-from judgemap.report.words.text import MODELS, capital, counted, isolated, number_sentence, partition_sentence
+from judgemap.report.words.text import MODELS, capital, counted, isolated, listed
 from judgemap.study.assess.comparing import compare_fits
 from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.study.fit.clusters import ClusterFit
@@ -24,23 +23,6 @@ FOOT = (
     "Read the map as a ranking, with intervals: it is not a count of cases and says nothing about any individual. "
     "The next page explains how to read it; the annex shows how it was made."
 )
-IN_FRONT = (
-    "risk",
-    "uncertainty",
-    "intervals",
-    "clusters",
-    "violins",
-    "number-of-clusters",
-    "models",
-    "times",
-    "sensitivity",
-    "sensitivity-maps",
-)
-"""Figures that the briefing shows before its appendix."""
-
-AT_THE_END = ("traces", "traces-2", "cluster-traces")
-OF_JUDGES = ("judges-times", "judges-sides", "judges-infit", "judges-agreement")
-"""These figures name judges, which no briefing does."""
 
 
 def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gallery: Gallery | None = None) -> str:
@@ -67,44 +49,44 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     True
     """
     about = about or About()
-    about.check(fit)
-    if other is not None and other.map.ids != fit.map.ids:
-        raise StudyError("the two fits are of different areas; give two fits of one study")
+    about.check(fit, other)
     gallery = gallery or Gallery(fit, about, other)
     clustered, settled = gallery.clusters, front.settled(fit)
-    first_page = Front(
+    second = front.second_points(fit, about, other, clustered)
+    made = [_who(fit, about, gallery), _how(fit, other), _methods(fit, other)]
+    ends = list(_diagnostics(fit, other, gallery))
+    if settled:
+        unsaid = tuple(point for point in front.points(fit, about) if point not in second)
+        made = [
+            _how_sure(fit, gallery),
+            *(_clusters(clustered, gallery) if clustered is not None else ()),
+            *((_two_models(fit, other, gallery),) if other is not None else ()),
+            *((_otherwise(fit, about, gallery),) if about.others else ()),
+            made[0],
+            _in_numbers(fit),
+            Section("What else the map cannot say", points=unsaid),
+            *made[1:],
+        ]
+        shown = [gallery["risk"], *(picture for each in (*made, *ends) for picture in each.pictures)]
+        made.append(_appendix(about, gallery, shown))
+    return render(
+        "briefing.html",
         title=about.title.strip() or "Risk by area",
         question=about.question.strip(),
+        byline=finish.byline(about.words, about.made),
+        verdict=front.verdict(fit, about),
+        warning=front.warning(other),
+        notice=about.notice,
+        settled=settled,
         sentences=front.sentences(fit, other, about.left_out),
         numbers=front.numbers(fit),
         picture=gallery["risk"],
         table=tables.highest_in_words(fit) if settled else None,
-        settled=settled,
-        byline=finish.byline(about.words, about.made),
-        second=front.second_points(fit, about, other, clustered),
-        next_steps=finish.next_steps(about.words),
         foot=f"{fit.record.view.words} {FOOT}",
-        notice=about.notice,
-        warning=front.warning(other),
-        verdict=front.verdict(fit, about),
+        second=second,
+        next_steps=finish.next_steps(about.words),
+        sections=[*made, *ends],
     )
-    if not settled:
-        made = [_who(fit, about, gallery), _how(fit, other), _methods(fit, other)]
-        return page_with_front(first_page, [*made, *diagnostics(fit, other, gallery)])
-    sections = [
-        _how_sure(fit, gallery),
-        *(_clusters(clustered, gallery) if clustered is not None else ()),
-        *((_two_models(fit, other, gallery),) if other is not None else ()),
-        *((_otherwise(fit, about, gallery),) if about.others else ()),
-        _who(fit, about, gallery),
-        _in_numbers(fit),
-        Section("What the map cannot say", points=front.points(fit, about, clustered)),
-        _how(fit, other),
-        _methods(fit, other),
-        _appendix(about, gallery),
-        *diagnostics(fit, other, gallery),
-    ]
-    return page_with_front(first_page, sections)
 
 
 def _how_sure(fit: Fit, gallery: Gallery) -> Section:
@@ -136,17 +118,22 @@ def _in_numbers(fit: Fit) -> Section:
 
 
 def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:
-    shown = fit.best.grouping
-    text = (
-        f"Neighbouring areas of similar risk form a cluster. {number_sentence(shown.numbers)} The map shows the "
-        f"grouping that best represents all those the answers allow. {partition_sentence(shown)}"
+    doubtful = [fit.map.names[each.area] for each in fit.best.between]
+    between = (
+        f" {capital(counted(len(doubtful), 'area'))} could belong to another cluster (probability 20 % or more): "
+        f"{listed(doubtful)}."
     )
+    text = (
+        "Neighbouring areas of similar risk form a cluster. The map shows the grouping that best represents all those "
+        "the answers allow: a way to read the map, not borders on the ground."
+    )
+    table = replace(tables.cluster_table(fit), caption="The clusters shown, the highest risk first")
     beside = (
         ("Risk in each cluster", gallery["violins"]),
         ("Number of clusters", gallery["number-of-clusters"]),
     )
     return (
-        Section("Clusters of areas", (text,), picture=gallery["clusters"], table=tables.cluster_table(fit)),
+        Section("Clusters of areas", (text + between if doubtful else text,), picture=gallery["clusters"], table=table),
         Section("Risk by cluster, and the number of clusters", gallery=beside),
     )
 
@@ -176,24 +163,23 @@ def _who(fit: Fit, about: About, gallery: Gallery) -> Section:
         ("Comparisons", f"{data.used:,} used, of {data.shown:,} pairs shown"),
         ("Distinct pairs", f"{data.pairs:,} of {data.areas * (data.areas - 1) // 2:,} possible"),
     ]
-    timed = None
     if about.data is not None:
-        facts += _answers(about.data, about.median_seconds)
-        if np.isfinite(about.median_seconds):
-            timed = gallery["times"]
+        facts += _answers(about.data)
     if about.left_out:
         facts.append(("Left out", f"all answers from {counted(about.left_out, 'other judge')}"))
     if about.first and about.last:
-        facts.append(("When", _days(about.first, about.last)))
+        days = [f"{day.day} {day:%B %Y}" for day in (about.first, about.last)]
+        facts.append(("When", " to ".join(dict.fromkeys(days))))
     text = (
         f"{capital(counted(data.judges, 'judge'))} answered. This briefing gives their number but no names."
         if data.judges
         else "The data do not record who answered or how many judges there were."
     )
+    timed = gallery["times"] if "times" in gallery.names else None
     return Section("Who was asked", (text,), picture=timed, facts=tuple(facts))
 
 
-def _answers(data: Comparisons, median_seconds: float) -> list[tuple[str, str]]:
+def _answers(data: Comparisons) -> list[tuple[str, str]]:
     facts = []
     per_judge = sorted(data.per_judge().values())
     if len(per_judge) > 1:
@@ -207,15 +193,9 @@ def _answers(data: Comparisons, median_seconds: float) -> list[tuple[str, str]]:
     undecided = [f"{count:,} {name}" for name, count in kinds.items() if count]
     if undecided:
         facts.append(("Undecided", ", ".join(undecided)))
-    if np.isfinite(median_seconds):
-        facts.append(("Median time", f"{median_seconds:.3g} seconds per comparison"))
+    if np.isfinite(data.seconds).any():
+        facts.append(("Median time", f"{np.nanmedian(data.seconds):.3g} seconds per comparison"))
     return facts
-
-
-def _days(first: date, last: date) -> str:
-    if first == last:
-        return f"{first.day} {first:%B %Y}"
-    return f"{first.day} {first:%B %Y} to {last.day} {last:%B %Y}"
 
 
 def _how(fit: Fit, other: Fit | None) -> Section:
@@ -257,86 +237,52 @@ def _methods(fit: Fit, other: Fit | None) -> Section:
     )
 
 
-def _appendix(about: About, gallery: Gallery) -> Section:
-    elsewhere = (*IN_FRONT, *AT_THE_END, *OF_JUDGES)
-    pictures = [(HEADINGS[name], gallery[name]) for name in gallery.names if name not in elsewhere]
+def _appendix(about: About, gallery: Gallery, shown: list[Picture]) -> Section:
+    """Return the figures that no other section shows, but for those that name judges, which no briefing does."""
+    names = [name for name in gallery.names if not name.startswith("judges-")]
+    others = [(HEADINGS[name], gallery[name]) for name in names if gallery[name] not in shown]
     text = "Figures not shown above. 'judgemap report --figures' writes every figure as SVG and PDF."
-    return Section("All other figures", (text,), gallery=(*pictures, *about.pictures))
+    return Section("All other figures", (text,), gallery=(*others, *about.pictures))
 
 
-def diagnostics(fit: Fit, other: Fit | None, gallery: Gallery) -> list[Section]:
-    """Return the last sections of a briefing, for one fit or two."""
-    if other is None:
-        return [_of(fit, "Diagnostics", gallery["traces"]), _record(fit, "The record of the fit", front.notes(fit))]
-    sections: list[Section] = []
-    told: set[str] = set()  # a note that both fits share is printed once
-    second = "cluster-traces" if gallery.clusters is other else "traces-2"
-    for each, traces in ((fit, gallery["traces"]), (other, gallery[second])):
-        name = MODELS[each.record.model][0]
+def _diagnostics(fit: Fit, other: Fit | None, gallery: Gallery) -> Iterator[Section]:
+    """Yield the last sections of a briefing, for one fit or two; a note that both share is printed once."""
+    fits = {"traces": fit}
+    if other is not None:
+        fits["cluster-traces" if gallery.clusters is other else "traces-2"] = other
+    told: set[str] = set()
+    for traces, each in fits.items():
+        of = f": the {MODELS[each.record.model][0]} model" if other is not None else ""
         new = tuple(note for note in front.notes(each) if note not in told)
         told.update(new)
-        sections.append(_of(each, f"Diagnostics: the {name} model", traces))
-        sections.append(_record(each, f"The record: the {name} model", new))
-    return sections
+        yield Section(f"Diagnostics{of}", (_sampling(each),), picture=gallery[traces])
+        yield Section(f"The record of the fit{of}", facts=_record(each), remarks=new)
 
 
-def sampling_verdict(fit: Fit) -> str:
-    """Say whether the draws can be relied on.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> sampling_verdict(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500))[:48]
-    'The sampling checks found no problem: four chain'
-    """
+def _sampling(fit: Fit) -> str:
+    """Say whether the draws can be relied on."""
     checks = fit.record.diagnostics
     if fit.warnings:
         return "The sampling checks found a problem: " + " ".join(fit.warnings)
     chains = counted(fit.posterior.sizes["chain"], "chain")
     return (
         f"The sampling checks found no problem: {chains} from different starting points agree (largest R-hat "
-        f"{checks.rhat_max:.3f}; it should be at most {GOOD_RHAT}), and the effective sample size of every area is "
-        f"at least {checks.ess_bulk_min:,.0f} ({GOOD_ESS} is needed)."
+        f"{checks.rhat_max:.3f}; it should be at most {GOOD_RHAT}), and the effective sample size is at least "
+        f"{checks.ess_bulk_min:,.0f}, for {checks.ess_bulk_min_of} ({GOOD_ESS} is needed)."
     )
 
 
-def worst(fit: Fit, count: int = 5) -> Table:
-    """List the areas with the smallest bulk effective sample sizes, with their R-hat and tail sizes."""
-    agreement, bulk, tail = fit.sampling
-    rows = tuple(
-        (
-            Cell(fit.map.names[area]),
-            Cell(f"{agreement[area]:.3f}"),
-            Cell(f"{bulk[area]:,.0f}"),
-            Cell(f"{tail[area]:,.0f}"),
-        )
-        for area in np.argsort(bulk, kind="stable")[:count]
-    )
-    heads = columns(["Area"], ["R-hat", "ESS, bulk", "ESS, tail"])
-    return Table(f"The {len(rows)} of {len(fit.map):,} areas with the smallest effective sample size", heads, rows)
-
-
-def _of(fit: Fit, heading: str, traces: Picture) -> Section:
-    return Section(heading, (sampling_verdict(fit),), picture=traces, table=worst(fit))
-
-
-def _record(fit: Fit, heading: str, notes: tuple[str, ...]) -> Section:
-    record, checks, plan = fit.record, fit.record.diagnostics, fit.record.plan
-    chains, draws = fit.posterior.sizes["chain"], fit.posterior.sizes["draw"]
+def _record(fit: Fit) -> tuple[tuple[str, str], ...]:
+    record, sizes = fit.record, fit.posterior.sizes
     given = ", ".join(f"{name} {value}" for name, value in record.assumed.items() if name != "affinity")
-    facts = (
+    return (
         ("Model", "{} Bradley-Terry: {}".format(*MODELS[record.model])),
         ("Prior", f"{record.prior}; {given}"),
         ("Risk", record.risk),
         ("Sampler", SAMPLER_NAMES[record.sampler]),
-        ("Draws", f"{chains} chains of {draws:,} draws, after {plan.warmup:,} warm-up draws"),
+        ("Draws", f"{sizes['chain']} chains of {sizes['draw']:,} draws, after {record.plan.warmup:,} warm-up draws"),
         ("Seed", str(record.seed)),
-        ("Largest R-hat", f"{checks.rhat_max:.3f} (should be at most {GOOD_RHAT})"),
-        (
-            "Smallest effective sample size",
-            f"{checks.ess_bulk_min:,.0f}, for {checks.ess_bulk_min_of} (should be at least {GOOD_ESS})",
-        ),
         ("Time", f"{record.seconds:.2f} seconds"),
         ("Software", ", ".join(f"{name} {version}" for name, version in record.versions.items())),
         ("Data", f"SHA-256 {record.data.sha256}"),
     )
-    return Section(heading, facts=facts, remarks=notes)

@@ -141,25 +141,38 @@ def _mind(fit: Fit) -> str:
 
 
 Point = tuple[str, str]
-SHORT = ("What the judges do not know", "The exact order of areas", "How far judges disagree", "Whose view it is",
-         "Anything about an individual")  # fmt: skip
+PERSON = (
+    "Anything about an individual",
+    (
+        "A high risk for an area says nothing about any person, family or community who lives there, and a low risk is "
+        "no reason to turn anyone away."
+    ),
+)
+SHORT = (
+    "What the judges do not know",
+    "The exact order of areas",
+    "How far judges disagree",
+    "Whose view it is",
+    PERSON[0],
+)
 """Headings of the limits that somebody who reads only two pages needs to know."""
 
 
 def second_points(fit: Fit, about: About, other: Fit | None, clusters: ClusterFit | None) -> tuple[Point, ...]:
-    """Return what the second page says, in points.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> second_points(jm.fit_spatial(data, areas, seed=1), About(), None, None)[0][0]
-    'What the numbers mean'
-    """
+    """Return what the second page says, in points."""
     if not settled(fit):
-        return _whose(fit), _person()
+        return _whose(fit), PERSON
     found = [("What the numbers mean", meaning(fit))]
-    apart = None if other is None else disagreement(fit, other)
-    found += [("Where two models disagree", apart)] if apart else []
-    found += [("Groups of areas", groups(clusters))] if clusters is not None else []
+    if other is not None and (first := leaders(fit, other)):
+        one, two = (MODELS[each.record.model][0] for each in (fit, other))
+        models = f"the {one} model puts {isolated(first[0])} first, the {two} model {isolated(first[1])}"
+        apart = f"Two fits disagree about the area of highest risk: {models}. Do not rely on either being the highest."
+        found.append(("Where two models disagree", apart))
+    if clusters is not None:
+        between = len(clusters.best.between)
+        doubt = f" {between:,} of {len(fit.map):,} areas could belong to more than one." if between else ""
+        numbers = number_sentence(clusters.best.grouping.numbers)
+        found.append(("Groups of areas", f"Neighbouring areas of similar risk form clusters. {numbers}{doubt}"))
     found += [point for point in points(fit, about) if point[0] in SHORT]
     return tuple(found)
 
@@ -176,36 +189,11 @@ def meaning(fit: Fit) -> str:
     )
 
 
-def disagreement(fit: Fit, other: Fit) -> str:
-    """Say which areas two fits put first if these differ; otherwise return an empty string."""
-    first = leaders(fit, other)
-    if first is None:
-        return ""
-    one, two = (MODELS[each.record.model][0] for each in (fit, other))
-    models = f"the {one} model puts {isolated(first[0])} first, the {two} model {isolated(first[1])}"
-    return f"Two fits disagree about the area of highest risk: {models}. Do not rely on either being the highest."
-
-
-def groups(fit: ClusterFit) -> str:
-    """Say how many clusters there may be, and how many areas could belong to more than one."""
-    between = len(fit.best.between)
-    doubt = f" {between:,} of {len(fit.map):,} areas could belong to more than one." if between else ""
-    return f"Neighbouring areas of similar risk form clusters. {number_sentence(fit.best.grouping.numbers)}{doubt}"
-
-
-def points(fit: Fit, about: About, clusters: ClusterFit | None = None) -> tuple[Point, ...]:
-    """Return what the map cannot say: for each point, a heading and the sentences that explain it.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-    >>> points(fit, About(data=data))[0][0]
-    'How many cases there are'
-    """
+def points(fit: Fit, about: About) -> tuple[Point, ...]:
+    """Return what the map cannot say: for each point, a heading and the sentences that explain it."""
     these = [_relative(fit), _knowledge(fit, about), _order(fit), _few(fit), _neighbours(fit)]
     these += [_left_out(fit)] if fit.record.data.left_out else []
-    these += [_clusters(clusters)] if clusters is not None else []
-    return (*these, _whose(fit), _why(about), _person())
+    return (*these, _whose(fit), _why(about), PERSON)
 
 
 def notes(fit: Fit) -> tuple[str, ...]:
@@ -232,8 +220,8 @@ def _relative(fit: Fit) -> Point:
         (
             f"Risk here is relative: 0 is the average of these {len(names):,} areas. If every area had twice the "
             f"cases, the map would look the same. {isolated(names[high])} and {isolated(names[low])} are {gap} apart: "
-            f"a judge would find {isolated(names[high])} the riskier of the two in {per_cent(chance)} of comparisons. "
-            "It does not mean that many times as many cases."
+            f"a judge would find {isolated(names[high])} the riskier of the two in {per_cent(chance)} of "
+            "comparisons. It does not mean that many times as many cases."
         ),
     )
 
@@ -251,9 +239,8 @@ def _knowledge(fit: Fit, about: About) -> Point:
         return heading, f"{rests} One judge made all {made:,} comparisons: this is one person's view."
     out = f" Answers from {counted(about.left_out, 'other judge')} were left out." if about.left_out else ""
     busiest = ""
-    if np.isfinite(about.largest_share):
-        share = percentage(about.largest_share)
-        busiest = f", and the busiest of them made {share} of the comparisons"
+    if about.data is not None and (counts := about.data.per_judge().values()):
+        busiest = f", and the busiest of them made {percentage(max(counts) / sum(counts))} of the comparisons"
     return heading, f"{rests} It rests on {counted(judges, 'judge')}{busiest}.{out}"
 
 
@@ -355,23 +342,6 @@ def _left_out(fit: Fit) -> Point:
     return ("What judges left undecided", f"Of {data.shown:,} pairs shown, {left}")
 
 
-def _clusters(fit: ClusterFit) -> Point:
-    doubtful = [fit.map.names[each.area] for each in fit.best.between]
-    between = (
-        f" {capital(counted(len(doubtful), 'area'))} could belong to another cluster (probability 20 % or more): "
-        f"{listed(doubtful)}."
-        if doubtful
-        else ""
-    )
-    return (
-        "Where one cluster ends",
-        (
-            "Clusters are a way to read the map, not borders on the ground. "
-            f"{number_sentence(fit.best.grouping.numbers)}{between}"
-        ),
-    )
-
-
 def _whose(fit: Fit) -> Point:
     if isinstance(fit, PanelFit) and fit.settings.differ:
         return "Whose view it is", f"{fit.record.view.words} {_sample(fit)}"
@@ -402,16 +372,6 @@ def _why(about: About) -> Point:
     return (
         "Why, and until when",
         f"The map does not show what causes the risk or what would lower it. It shows how things stood{when}.",
-    )
-
-
-def _person() -> Point:
-    return (
-        "Anything about an individual",
-        (
-            "A high risk for an area says nothing about any person, family or community who lives there, and a low "
-            "risk is no reason to turn anyone away."
-        ),
     )
 
 

@@ -70,14 +70,7 @@ AFFINITIES = {
 
 
 def methods(fit: Fit, other: Fit | None = None) -> tuple[str, ...]:
-    """Return the methods paragraph of a fit and, if there is one, of a second model fitted to the same areas.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> text = methods(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))[0]
-    >>> "Bradley and Terry, 1952" in text, "two chains of 100 draws" in text
-    (True, True)
-    """
+    """Return the methods paragraph of a fit and, if there is one, of a second model fitted to the same areas."""
     paragraphs = [f"{_data(fit)} {_model(fit)} {_sampling(fit)} {_software(fit)}"]
     if other is not None:
         same = "same" if other.record.data.sha256 == fit.record.data.sha256 else "areas' other"
