@@ -11,7 +11,7 @@ import pytest
 
 SMALL = ["--comparisons", "40", "--chains", "2", "--draws", "25", "--seed", "3"]
 STUDIES = ("scalability", "clustering", "scheduling", "robustness")
-PART = {"robustness": ["--behaviours", "careless,hot-spots", "--judges", "3"]}
+PART = {"robustness": ["--behaviours", "careless", "--truths", "gradient", "--lengths", "few", "--judges", "3"]}
 """All of them would take a quarter of a minute; tests/study/test_experiments.py goes through them."""
 
 

@@ -8,8 +8,10 @@ import socket
 import threading
 from dataclasses import replace
 
+import geopandas
 import numpy as np
 import pytest
+import shapely
 
 from judgemap.core.design.designs import naive_spatial, principal_component, uniform
 from judgemap.core.design.optimal import optimal
@@ -18,7 +20,7 @@ from judgemap.core.model.prior import communicability
 from judgemap.errors import StudyError
 from judgemap.study.simulations import runner as backends
 from judgemap.study.simulations.clustering import MEASURES, Clustering
-from judgemap.study.simulations.robustness import Robustness, cover
+from judgemap.study.simulations.robustness import Robustness, cover, read_real
 from judgemap.study.simulations.runner import (
     Job,
     conduct,
@@ -289,18 +291,81 @@ class TestCluster:
             conduct(job(), tmp_path / "out", on_cluster(empty.scheduler_address))
 
 
-def test_robustness_holds_each_behaviour_against_the_truth_before_and_after(tmp_path):
-    study = Robustness(comparisons=60, judges=3, chains=2, draws=20, behaviours=("careless", "hot-spots"))
+QUICK = Robustness(comparisons=60, judges=3, chains=2, draws=20, warmup=20, behaviours=(), lengths=("few",))
+
+
+def test_robustness_holds_each_case_against_the_truth_fit_by_fit(tmp_path):
+    study = replace(QUICK, behaviours=("careless", "hot-spots"), truths=("plateaus",), panels=("alike", "unequal"))
     both = conduct(job(study, sets=2), tmp_path / "both", on_cores(1))
-    assert [(row["behaviour"], row["fit"]) for row in both.summary()] == [
-        ("careless", "alike"),
-        ("careless", "remedy"),
-        ("hot-spots", "alike"),
-        ("hot-spots", "remedy"),
+    assert [(row["case"], row["fit"]) for row in both.summary()] == [
+        *((case, fit) for case in ("careless", "hot-spots") for fit in ("paper", "plain", "remedy")),
+        *((f"plateaus, {panel}, few", fit) for panel in ("alike", "unequal") for fit in ("paper", "plain")),
     ]
     assert all(0 <= row[measure] <= 1 for row in both.rows for measure in ("risk", "scaled", "ranks", "r2", "claimed"))
-    one = conduct(job(replace(study, behaviours=("hot-spots",)), sets=1), tmp_path / "one", on_cores(1))
-    assert one.rows == [row for row in both.rows if row["set"] == 1 and row["behaviour"] == "hot-spots"]
+    one = conduct(
+        job(replace(study, behaviours=("hot-spots",), panels=("unequal",), fits=("plain",)), sets=1),
+        tmp_path / "one",
+        on_cores(1),
+    )
+    wanted = [("hot-spots", "plain"), ("hot-spots", "remedy"), ("plateaus, unequal, few", "plain")]
+    assert one.rows == [row for row in both.rows if row["set"] == 1 and (row["case"], row["fit"]) in wanted]
+
+
+def test_robustness_on_real_maps(tmp_path, wards):
+    table = tmp_path / "measured.csv"
+    rows = [f"W{i},Ward {i},{i * i},7" for i in range(wards[1])]
+    table.write_text("\n".join(["code,label,income,constant", *rows, "elsewhere,x,1,1"]))
+    real = read_real(table, wards[0], ["North"])
+    assert real["North"].columns["income"].tolist() == [0, 1, 4, 9]
+    assert list(real["North"].columns) == ["income"], "words and constants are no truths"
+    study = replace(QUICK, truths=(), real=real, panels=("alike",), fits=("paper", "car-differ"))
+    results = conduct(job(study, sets=1), tmp_path / "out", on_cores(1))
+    assert [(row["case"], row["fit"]) for row in results.rows] == [
+        ("North: income, alike, few", "paper"),
+        ("North: income, alike, few", "car-differ"),
+    ]
+    assert conduct(job(study, sets=1), tmp_path / "out", on_cores(1)).rows == results.rows
+    other = {"North": real["North"]._replace(columns={"income": np.arange(4.0)})}
+    with pytest.raises(StudyError, match="real = "):
+        conduct(job(replace(study, real=other), sets=1), tmp_path / "out", on_cores(1))
+
+
+@pytest.fixture
+def wards(tmp_path):
+    """A boundary file of six squares in a row, four of them in the north; and how many there are."""
+    names = [f"North {i}" for i in range(4)] + ["South 1", "South 2"]
+    squares = [shapely.box(1000 * i, 0, 1000 * (i + 1), 1000) for i in range(6)]
+    frame = geopandas.GeoDataFrame({"code": [f"W{i}" for i in range(6)], "name": names}, geometry=squares, crs=27700)
+    frame.to_file(tmp_path / "wards.gpkg")
+    return tmp_path / "wards.gpkg", 6
+
+
+@pytest.mark.parametrize(
+    ("columns", "places", "sentence"),
+    [
+        ("code,income\nW0,1", ["North"], "area 'W1' of North has no row"),
+        ("code,label\n" + "\n".join(f"W{i},x" for i in range(4)), ["North"], "no column has different numbers"),
+        ("code,income\nW0,1", ["South"], "fewer than three areas have names that begin with 'South'"),
+    ],
+)
+def test_real_maps_that_cannot_be_tried(tmp_path, wards, columns, places, sentence):
+    (tmp_path / "measured.csv").write_text(columns)
+    with pytest.raises(StudyError, match=sentence):
+        read_real(tmp_path / "measured.csv", wards[0], places)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"truths": ("plateau",)}, "there is no truth 'plateau' \\(did you mean 'plateaus'"),
+        ({"truths": ("matern32",)}, "there is no truth 'matern32'"),
+        ({"behaviours": (), "truths": ()}, "nothing is left to try"),
+        ({"fits": ()}, "no fit was named"),
+    ],
+)
+def test_robustness_refuses_what_it_does_not_know(wrong, sentence):
+    with pytest.raises(StudyError, match=sentence):
+        Robustness(**wrong)
 
 
 def test_coverage_of_a_known_posterior():

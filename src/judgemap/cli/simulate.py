@@ -11,6 +11,7 @@ import typer
 from judgemap.cli import inputs
 from judgemap.cli.progress import counting_progress
 from judgemap.core.threads import available_cores
+from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.fit.folder import write_whole
 
@@ -68,7 +69,7 @@ def _with_run(command: Callable[..., None]) -> Callable[..., None]:
 def scalability(
     *, areas: Areas, run: Run, sets: Sets = None, comparisons: Comparisons = None, alpha: Alpha = None
 ) -> None:
-    """Compare samplers by effective draws per second: Pólya-Gamma Gibbs, single site, block walk, ours.
+    """Compare samplers by effective draws per second: Pólya-Gamma Gibbs, its rivals, and ours.
 
     100 sets of strengths, 2,000 comparisons each. If interrupted, run it again to continue.
 
@@ -142,25 +143,55 @@ def robustness(
     areas: Areas,
     run: Run,
     sets: Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: 80]")] = None,
-    comparisons: Annotated[int | None, typer.Option(help="Comparisons in each set.  [default: 2000]")] = None,
+    comparisons: Annotated[int | None, typer.Option(help="Comparisons of each behaviour.  [default: 2000]")] = None,
     judges: Annotated[int | None, typer.Option(help="Judges in each set.  [default: 12]")] = None,
     alpha: Alpha = None,
     behaviours: Annotated[
-        str | None, typer.Option(help="Behaviours to try, as in careless,hot-spots. [default: all]")
+        str | None, typer.Option(help="Behaviours to try, as in careless,hot-spots, or none. [default: all]")
+    ] = None,
+    truths: Annotated[
+        str | None, typer.Option(help="Maps to try, as in car,plateaus, or none. [default: all that the map allows]")
+    ] = None,
+    panels: Annotated[
+        str | None, typer.Option(help="Judges of those maps: alike, differ, unequal. [default: all]")
+    ] = None,
+    lengths: Annotated[
+        str | None, typer.Option(help="Early (100 answers), few or many (10 or 25 an area). [default: all]")
+    ] = None,
+    fits: Annotated[
+        str | None, typer.Option(help="Of paper, plain, car, differ, car-differ. [default: paper,plain]")
+    ] = None,
+    measured: Annotated[
+        Path | None, typer.Option(help="Real maps: a CSV of areas, ids first; every column of numbers is a truth.")
+    ] = None,
+    real_areas: Annotated[Path | None, typer.Option(help="Boundary file of the areas in that table.")] = None,
+    places: Annotated[
+        str | None, typer.Option(help="Parts of that file, by how names of areas begin: Derby,Leicester.")
     ] = None,
 ) -> None:
-    """Simulate judges who depart from the model, and see what that does to the intervals and how well the remedy works.
+    """See whether intervals are right if judges or maps are not as the model assumes, fit by fit.
 
-    80 sets of strengths, 12 judges with 2,000 comparisons for each way of answering. If interrupted, run it again to
-    continue.
+    80 sets; in each, judges who misbehave, and maps of every kind (draws from the priors, hot spots, plateaus, slopes,
+    covariates, measured values) seen by judges alike or not, early or late. If interrupted, run it again to continue.
 
     Example: judgemap simulate robustness --areas wards.gpkg -o robustness --seed 1
     """
-    from judgemap.study.simulations.robustness import Robustness
+    from judgemap.study.simulations.robustness import Robustness, read_real
 
-    named = None if behaviours is None else tuple(each.strip() for each in behaviours.split(",") if each.strip())
-    given = {"comparisons": comparisons, "judges": judges, "alpha": alpha, "behaviours": named}
+    named = {"behaviours": behaviours, "truths": truths, "panels": panels, "lengths": lengths, "fits": fits}
+    given: dict[str, object] = {name: None if text is None else _listed(text) for name, text in named.items()}
+    given |= {"comparisons": comparisons, "judges": judges, "alpha": alpha}
+    if measured is not None:
+        if real_areas is None:
+            raise StudyError("--measured needs --real-areas, the boundary file of the areas in that table")
+        given["real"] = read_real(measured, real_areas, _listed(places or "none"))
+    given |= {"points": None if areas.geometry is None else areas.centroids() / 1000}
     _simulate(Robustness, {"sets": 2, "chains": 4, "draws": 50}, areas, run, sets=sets, **given)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Split a list at its commas; "none" is an empty one."""
+    return () if text.strip() == "none" else tuple(each.strip() for each in text.split(",") if each.strip())
 
 
 def _simulate(

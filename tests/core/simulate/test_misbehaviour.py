@@ -1,4 +1,4 @@
-"""Judges misbehave as they are said to."""
+"""Judges misbehave, and true maps look, as they are said to."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import communicability
 from judgemap.core.simulate.misbehaviour import BEHAVIOURS, UNEQUAL, Setting
+from judgemap.core.simulate.truths import APART, judged, measured, truths
 
 GRAPH = AreaGraph(20, [[area, area + 1] for area in range(19)])
 SETTING = Setting(GRAPH, communicability(GRAPH), alpha=3.0, judges=12, comparisons=12_000)
@@ -72,3 +73,50 @@ def test_judges_guess_outside_their_part():
 def test_hot_spots_stand_out():
     strengths = simulate("hot-spots").strengths
     assert (strengths < strengths.mean() - 3).sum() == 2
+
+
+POINTS = np.stack([np.arange(20.0), np.zeros(20)], axis=1)
+TRUTHS = truths(GRAPH, POINTS) | {"real": measured(np.arange(20.0) ** 2)}
+
+
+def roughness(strengths):
+    """The mean squared step across a border, relative to the variance: 2 if areas are independent."""
+    return float((np.diff(strengths) ** 2).mean() / strengths.var())
+
+
+def test_maps_are_as_rough_as_they_are_said_to_be():
+    drawn = {
+        name: np.mean([roughness(truth(np.random.default_rng(seed), SETTING)) for seed in range(200)])
+        for name, truth in TRUTHS.items()
+    }
+    assert sorted(drawn, key=drawn.get)[:2] == ["real", "gradient"], "the real one is a parabola"
+    assert drawn["independent"] == pytest.approx(2.1, abs=0.1), "2, and a little for the mean that is taken off"
+    assert all(drawn[name] < 1.5 for name in drawn if name not in ("independent", "hot-spots")), drawn
+
+
+@pytest.mark.parametrize("name", ["hot-spots", "plateaus", "gradient", "covariate", "real"])
+def test_shapes_have_the_spread_of_the_prior(name):
+    strengths = TRUTHS[name](np.random.default_rng(1), SETTING)
+    assert strengths.std() == pytest.approx(SETTING.alpha)
+    assert strengths.mean() == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_plateau_has_one_sharp_border():
+    steps = np.abs(np.diff(TRUTHS["plateaus"](np.random.default_rng(1), SETTING)))
+    assert (steps > SETTING.alpha).sum() in (1, 2), "one or two ends of the half of a row of areas that is high"
+
+
+def test_judges_of_a_map_are_alike_differ_or_answer_unequally_often():
+    strengths = np.zeros(20)
+    panels = {who: judged(np.random.default_rng(1), SETTING, strengths, who) for who in ("alike", "differ", "unequal")}
+    # With equal areas, judges who are alike choose by chance; a view of sd 0.35α makes each judge choose consistently.
+    consistent = {}
+    for who, answers in panels.items():
+        counts = answers.counts(12)
+        share = (counts.wins + 1) / (counts.n + 2)
+        consistent[who] = float(np.abs(share - 0.5)[counts.n >= 3].mean())
+    assert consistent["differ"] > 1.1 * consistent["alike"]
+    assert APART == 0.35
+    np.testing.assert_allclose(
+        np.bincount(panels["unequal"].judge, minlength=12), np.array(UNEQUAL) / sum(UNEQUAL) * 12_000, atol=1
+    )

@@ -31,7 +31,7 @@ COLUMNS = 64
 
 
 class IntrinsicCar:
-    """The prior as a `core.smoothers.Smoother`: C⁻¹ = sL + Σ 11ᵀ/n², summed over the parts, each of n areas.
+    """The prior as a `samplers.large.smoothers.Smoother`: C⁻¹ = sL + Σ 11ᵀ/n², summed over the parts, each of n areas.
 
     >>> prior = IntrinsicCar(AreaGraph(3, [[0, 1], [1, 2]]))
     >>> bool(np.allclose(prior.precision(intrinsic_car(prior.graph).matrix), np.eye(3)))

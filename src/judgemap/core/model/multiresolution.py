@@ -72,7 +72,7 @@ def multiresolution(points: FloatArray, length: float) -> Covariance:
 
 
 class MultiResolution:
-    """The process from coarse to fine, as a `core.smoothers.Smoother`.
+    """The process from coarse to fine, as a `samplers.large.smoothers.Smoother`.
 
     >>> points = np.random.default_rng(1).random((10, 2))
     >>> bool(np.allclose(MultiResolution(points, 0.1).precision(multiresolution(points, 0.1).matrix), np.eye(10)))

@@ -2,7 +2,7 @@
 
 Each covariance is a function that returns a `Covariance`. `communicability` is the paper's, `independent` that of the
 standard model; the others are the alternatives that the paper names: kernels on centroids and on graph distance. Those
-that also work without a matrix are in `core.car` and `core.multiresolution`. `Model` combines counts and prior; the
+that also work without a matrix are in `model.car` and `model.multiresolution`. `Model` combines counts and prior; the
 samplers of the standard and spatial models take nothing else.
 """
 

@@ -87,32 +87,32 @@ def simulate_panel(rng: np.random.Generator, panel: Panel, rule: TieRule | None,
 
 def as_modelled(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """All judges answer as the model says."""
-    return _ask(rng, setting, _attentive(rng, setting))
+    return ask(rng, setting, _from_prior(rng, setting))
 
 
 def careless(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """One judge in five answers without looking."""
-    panel = _attentive(rng, setting)
+    panel = _from_prior(rng, setting)
     idle = max(1, round(CARELESS * setting.judges))
-    return _ask(rng, setting, panel._replace(lapse=np.where(np.arange(setting.judges) < idle, 1.0, 0.0)))
+    return ask(rng, setting, panel._replace(lapse=np.where(np.arange(setting.judges) < idle, 1.0, 0.0)))
 
 
 def adversary(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """One judge takes the question the wrong way round."""
-    panel = _attentive(rng, setting)
-    return _ask(rng, setting, panel._replace(attention=np.where(np.arange(setting.judges) < 1, -1.0, 1.0)))
+    panel = _from_prior(rng, setting)
+    return ask(rng, setting, panel._replace(attention=np.where(np.arange(setting.judges) < 1, -1.0, 1.0)))
 
 
 def leaning(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """All judges lean to the left by one logit."""
-    return _ask(rng, setting, _attentive(rng, setting)._replace(side=np.full(setting.judges, LEAN)))
+    return ask(rng, setting, _from_prior(rng, setting)._replace(side=np.full(setting.judges, LEAN)))
 
 
 def tying(rule: TieRule) -> Callable[[np.random.Generator, Setting], PanelAnswers]:
     """Judges say "about the same" in 27 of 100 answers, following a tie rule."""
 
     def simulate(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
-        return _ask(rng, setting, _attentive(rng, setting), rule)
+        return ask(rng, setting, _from_prior(rng, setting), rule)
 
     return simulate
 
@@ -120,32 +120,31 @@ def tying(rule: TieRule) -> Callable[[np.random.Generator, Setting], PanelAnswer
 def own_views(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """Each judge has their own view, independent from area to area."""
     views = VIEW * rng.standard_normal((setting.judges, setting.graph.n_areas))
-    return _ask(rng, setting, _attentive(rng, setting)._replace(views=views))
+    return ask(rng, setting, _from_prior(rng, setting)._replace(views=views))
 
 
 def own_smooth_views(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """Each judge has their own view, which is smooth on the map."""
     views = VIEW * setting.covariance.draw(rng, setting.judges)
-    return _ask(rng, setting, _attentive(rng, setting)._replace(views=views))
+    return ask(rng, setting, _from_prior(rng, setting)._replace(views=views))
 
 
 def unequal_views(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """As `own_smooth_views`, with as unequal numbers of answers per judge as in the paper."""
     views = VIEW * setting.covariance.draw(rng, setting.judges)
-    shares = np.resize(np.array(UNEQUAL, dtype=np.float64), setting.judges)
-    return _ask(rng, setting, _attentive(rng, setting)._replace(views=views), shares=shares)
+    return ask(rng, setting, _from_prior(rng, setting)._replace(views=views), shares=unequal_shares(setting))
 
 
 def familiar(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """Each judge knows the areas near home well, and errs more the further away an area is."""
     spread = NEAR + (FAR - NEAR) * _distance_share(setting.graph)[_homes(rng, setting)]
     views = spread * rng.standard_normal(spread.shape)
-    return _ask(rng, setting, _attentive(rng, setting)._replace(views=views))
+    return ask(rng, setting, _from_prior(rng, setting)._replace(views=views))
 
 
 def own_part(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """Each judge knows one part of the map, and guesses about all other pairs."""
-    answered = _ask(rng, setting, _attentive(rng, setting))
+    answered = ask(rng, setting, _from_prior(rng, setting))
     distance = _distance_share(setting.graph)[_homes(rng, setting)]
     knows = distance <= np.quantile(distance, KNOWN, axis=1, keepdims=True)
     sure = knows[answered.judge, answered.left] & knows[answered.judge, answered.right]
@@ -155,18 +154,15 @@ def own_part(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
 
 def hot_spots(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """One area in ten stands far out from its neighbours, which differ little: the map is not smooth."""
-    panel, n = _attentive(rng, setting), setting.graph.n_areas
-    hot = rng.permutation(n)[: max(1, round(HOT * n))]
-    strengths = CALM * panel.strengths
-    strengths[hot] -= HEAT * setting.alpha
-    return _ask(rng, setting, panel._replace(strengths=strengths))
+    panel = _from_prior(rng, setting)
+    return ask(rng, setting, panel._replace(strengths=heated(rng, setting, panel.strengths)))
 
 
 def rough(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """Half of the variance of the strengths is smooth on the map; the other half is independent between areas."""
-    panel = _attentive(rng, setting)
+    panel = _from_prior(rng, setting)
     own = setting.alpha * rng.standard_normal(setting.graph.n_areas)
-    return _ask(rng, setting, panel._replace(strengths=(panel.strengths + own) / np.sqrt(2)))
+    return ask(rng, setting, panel._replace(strengths=(panel.strengths + own) / np.sqrt(2)))
 
 
 BEHAVIOURS = {
@@ -199,14 +195,32 @@ BEHAVIOURS = {
 """Each way of answering, by name. Add new ones at the end, because the position here is part of a simulation's seed."""
 
 
-def _attentive(rng: np.random.Generator, setting: Setting) -> Panel:
-    """Draw true strengths, and judges who all see them and answer as the model says."""
+def attentive(setting: Setting, strengths: FloatArray) -> Panel:
+    """Return judges who all see these strengths and answer as the model says."""
     nothing = np.zeros(setting.judges)
-    strengths = setting.alpha * setting.covariance.draw(rng, 1)[0]
     return Panel(strengths, np.zeros((setting.judges, len(strengths))), nothing, nothing + 1, nothing, {})
 
 
-def _ask(
+def _from_prior(rng: np.random.Generator, setting: Setting) -> Panel:
+    """Draw true strengths, and judges who all see them."""
+    return attentive(setting, setting.alpha * setting.covariance.draw(rng, 1)[0])
+
+
+def unequal_shares(setting: Setting) -> FloatArray:
+    """Return how the judges share the answers if they do so as unequally as in the paper."""
+    return np.resize(np.array(UNEQUAL, dtype=np.float64), setting.judges)
+
+
+def heated(rng: np.random.Generator, setting: Setting, strengths: FloatArray) -> FloatArray:
+    """Calm a map, and make one area in ten a hot spot."""
+    n = setting.graph.n_areas
+    hot = rng.permutation(n)[: max(1, round(HOT * n))]
+    strengths = CALM * strengths
+    strengths[hot] -= HEAT * setting.alpha
+    return strengths
+
+
+def ask(
     rng: np.random.Generator,
     setting: Setting,
     panel: Panel,

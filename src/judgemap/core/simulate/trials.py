@@ -61,13 +61,16 @@ def answer(rng: np.random.Generator, pairs: IntArray, strengths: FloatArray) -> 
     return won
 
 
-def simulate_counts(rng: np.random.Generator, strengths: FloatArray, size: int) -> PairCounts:
-    """Simulate ``size`` comparisons of uniformly drawn pairs.
+def simulate_counts(
+    rng: np.random.Generator, strengths: FloatArray, size: int, design: PairDesign | None = None
+) -> PairCounts:
+    """Simulate ``size`` comparisons of pairs from a design, or of uniformly drawn ones.
 
     >>> simulate_counts(np.random.default_rng(1), np.zeros(4), size=50).total
     50
     """
-    return count_pairs(*_decide(rng, draw_pairs(rng, len(strengths), size), strengths), len(strengths))
+    pairs = draw_pairs(rng, len(strengths), size) if design is None else design.draw(rng, size)
+    return count_pairs(*_decide(rng, pairs, strengths), len(strengths))
 
 
 def _decide(rng: np.random.Generator, pairs: IntArray, strengths: FloatArray) -> tuple[IntArray, IntArray]:

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from judgemap.core.simulate.misbehaviour import BEHAVIOURS
 from judgemap.core.types import FloatArray
 from judgemap.report.figures.picture import BLUE, DASHED, INK, Picture, drawing, name_rows
 from judgemap.report.words.tables import Cell, Heading, Table, columns
 from judgemap.report.words.text import DESIGNS, measured
+from judgemap.study.simulations.robustness import words_of
 from judgemap.study.simulations.runner import Results, Row
 
 SAMPLERS = {
@@ -18,6 +18,7 @@ SAMPLERS = {
     "single-site": "single site",
     "block-walk": "block random walk",
     "hmc": "split HMC (ours)",
+    "caron-doucet": "Caron and Doucet's, gamma priors",
 }
 MEASURES = {
     "rand": "Rand index",
@@ -177,33 +178,33 @@ def _clustering_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
 
 
 def _robustness_table(summary: Sequence[Row], sets: int) -> Table:
-    heads = columns(["Judges answer"], ["Risk", "Up to scale", "Ranks", ("r²", "claimed")])
+    heads = columns(["Case", "Fit"], ["Risk", "Up to scale", "Ranks", ("r²", "claimed")])
     rows = tuple(
         (
-            Cell(BEHAVIOURS[before["behaviour"]].words),
-            *(Cell(f"{before[each]:.3f} → {after[each]:.3f}") for each in ("risk", "scaled", "ranks")),
-            Cell(f"{before['r2']:.3f} → {after['r2']:.3f}", f"{before['claimed']:.3f} → {after['claimed']:.3f}"),
+            Cell(words_of(row["case"])),
+            Cell(row["fit"]),
+            *(Cell(f"{row[each]:.3f}") for each in ("risk", "scaled", "ranks")),
+            Cell(f"{row['r2']:.3f}", f"{row['claimed']:.3f}"),
         )
-        for before, after in zip(summary[::2], summary[1::2], strict=True)
+        for row in summary
     )
-    return Table(f"Coverage of 95 % intervals over {sets:,} sets, judges assumed alike → with the remedy", heads, rows)
+    return Table(f"Coverage of 95 % intervals over {sets:,} sets", heads, rows)
 
 
 def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
-    pairs = list(zip(summary[::2], summary[1::2], strict=True))
-    with drawing(60 + 26 * len(pairs)) as (figure, [axes]):
-        for place, (before, after) in enumerate(reversed(pairs), start=1):
-            axes.plot([before["scaled"], after["scaled"]], [place, place], color=BLUE, linewidth=1, zorder=2)
-            axes.plot(before["scaled"], place, "o", color="white", markeredgecolor=INK, markersize=6, zorder=3)
-            axes.plot(after["scaled"], place, "D", color=INK, markersize=6, zorder=4)
+    cases, fits = (list(dict.fromkeys(row[column] for row in summary)) for column in ("case", "fit"))
+    places = {case: place for place, case in enumerate(reversed(cases), start=1)}
+    with drawing(60 + 26 * len(cases)) as (figure, [axes]):
+        for fit, marker in zip(fits, "oDs^vP", strict=False):
+            at = [(row["scaled"], places[row["case"]]) for row in summary if row["fit"] == fit]
+            colour = {"color": "white", "markeredgecolor": INK} if fit == "paper" else {"color": INK}
+            axes.plot(*zip(*at, strict=True), marker, markersize=6, label=fit, **colour)
         axes.axvline(0.95, **DASHED)
-        name_rows(axes, [BEHAVIOURS[before["behaviour"]].words for before, _ in pairs])
+        name_rows(axes, [words_of(case) for case in cases])
         axes.set_xlabel("coverage of risk up to scale")
-    results = "; ".join(
-        f"{BEHAVIOURS[before['behaviour']].words} {before['scaled']:.3f}, then {after['scaled']:.3f}"
-        for before, after in pairs
-    )
-    caption = "Rings: judges assumed alike. Diamonds: with the remedy. The dashed line is the nominal level."
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
+    results = "; ".join(f"{words_of(row['case'])}, {row['fit']} {row['scaled']:.3f}" for row in summary)
+    caption = "One mark for each fit. The dashed line is the nominal level."
     return Picture(figure, f"Coverage of 95 % intervals over {len(rows) // len(summary):,} sets: {results}.", caption)
 
 

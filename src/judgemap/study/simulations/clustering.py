@@ -18,8 +18,9 @@ from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.run import Plan, sample_clusters
+from judgemap.core.simulate.trials import simulate_counts
 from judgemap.errors import StudyError
-from judgemap.study.simulations.runner import Row, check_whole, plan_of, scheduled_counts
+from judgemap.study.simulations.runner import Row, check_whole, plan_of
 
 MEASURES = (
     "rand",
@@ -82,7 +83,7 @@ class Clustering:
         """Simulate clusters, strengths and comparisons; fit; compare."""
         truth, fitting = rng.spawn(2)
         simulated = simulate_clusters(truth, prepared.prior)
-        counts = scheduled_counts(truth, simulated.strengths, prepared.design, self.comparisons)
+        counts = simulate_counts(truth, simulated.strengths, self.comparisons, prepared.design)
         draws = sample_clusters(fitting, ClusterModel(counts, prepared.prior), self.plan())
         if not draws.complete:
             raise KeyboardInterrupt

@@ -1,12 +1,18 @@
-"""The robustness study: what happens to the intervals if judges do not follow the model, and what helps.
+"""The robustness study: whether intervals are right if judges or maps are not as the model assumes.
 
-Panels of judges who misbehave in known ways are simulated, fitted as in the paper (all judges alike, ties left out),
-and fitted again with the part of the panel model that is the remedy. Each posterior is compared with the truth, the
-population's map: do 95 % intervals cover it, and does the fit know how close it came?
+Two kinds of cases, in one table. Panels whose judges misbehave in known ways (`core.simulate.misbehaviour`), which also
+have a remedy: the part of the panel model designed for them. And maps of every kind (`core.simulate.truths`: draws from
+each prior, hot spots, plateaus, slopes, covariates, measured values), seen by judges who are alike, differ, or differ
+and answer unequally often, at the beginning and at the end of a study. Each case is fitted as in the paper and by the
+plain fit, and each posterior is compared with the truth: do 95 % intervals cover it, and does the fit know how close it
+came?
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -14,18 +20,41 @@ import numpy as np
 from judgemap.core.assess.posterior import ranks
 from judgemap.core.assess.reliability import pearson, squared_correlations
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import PanelModel
-from judgemap.core.model.prior import InverseGamma, Model, communicability
+from judgemap.core.model.judges import PanelModel, as_one_judge
+from judgemap.core.model.prior import Covariance, InverseGamma, Model
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, sample
-from judgemap.core.simulate.misbehaviour import BEHAVIOURS, Setting
+from judgemap.core.simulate.misbehaviour import BEHAVIOURS, PanelAnswers, Setting
+from judgemap.core.simulate.truths import FRAGILE, JUDGES, ON_BORDERS, Truth, judged, measured, truths
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
+from judgemap.geo.maps import areas_from_frame
+from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.settings import FitSettings
 from judgemap.study.simulations.runner import Row, check_positive, check_whole, plan_of
 
-FITS = ("alike", "remedy")
+FITS = {
+    "paper": FitSettings(seed=0, prior="communicability", ties="leave-out", judges="alike", chi=0.1, omega=0.1),
+    "plain": FitSettings(seed=0),
+    "car": FitSettings(seed=0, prior="car", judges="alike"),
+    "differ": FitSettings(seed=0, prior="communicability", judges="differ"),
+    "car-differ": FitSettings(seed=0, prior="car", judges="differ"),
+}
+"""The fits that can be compared: the paper's model, what `judgemap fit` does if nothing is said, and what it could."""
+REMEDY = "remedy"
 MEASURES = ("risk", "scaled", "ranks", "r2", "claimed")
+ANSWERS = {"early": "100 answers", "few": "10 answers an area", "many": "25 answers an area"}
+"""How long a study has been going on."""
+
+
+def answers_of(length: str, n_areas: int) -> int:
+    """Return the number of answers at one of `ANSWERS`.
+
+    >>> [answers_of(length, 77) for length in ANSWERS]
+    [100, 770, 1925]
+    """
+    return {"early": 100, "few": 10 * n_areas, "many": 25 * n_areas}[length]
 
 
 class Coverage(NamedTuple):
@@ -62,14 +91,52 @@ def cover(draws: FloatArray, strengths: FloatArray) -> Coverage:
     )
 
 
+class RealMap(NamedTuple):
+    """A real place: its areas, and values measured there, by name."""
+
+    graph: AreaGraph
+    columns: Mapping[str, FloatArray]
+
+
+class Place(NamedTuple):
+    """What all sets share about one map: the setting, the priors of the fits, and the truths by name."""
+
+    setting: Setting
+    priors: dict[str, Covariance]
+    truths: dict[str, Truth]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """Settings of the robustness study; ``behaviours`` names those to try, by default all of them."""
+    """Settings of the robustness study: which cases to try, with which fits.
+
+    Parameters
+    ----------
+    alpha, judges
+        The standard deviation of the strengths, and the number of judges.
+    comparisons
+        Answers of a panel that misbehaves.
+    behaviours, truths, panels, lengths, fits
+        Which of `BEHAVIOURS`, of `truths`, of `JUDGES`, of `ANSWERS` and of `FITS` to try. None of the truths means
+        all that the map allows.
+    points
+        Centroids, for priors that need them.
+    real
+        Real maps, by the name of the place; all of them are tried, whatever ``truths`` says.
+    chains, warmup, draws
+        How much each fit draws.
+    """
 
     alpha: float = 3.0
     judges: int = 12
     comparisons: int = 2000
     behaviours: tuple[str, ...] = tuple(BEHAVIOURS)
+    truths: tuple[str, ...] | None = None
+    panels: tuple[str, ...] = tuple(JUDGES)
+    lengths: tuple[str, ...] = tuple(ANSWERS)
+    fits: tuple[str, ...] = ("paper", "plain")
+    points: FloatArray | None = None
+    real: Mapping[str, RealMap] = field(default_factory=dict)
     chains: int = 8
     warmup: int = 100
     draws: int = 150
@@ -82,55 +149,166 @@ class Robustness:
         check_positive("alpha", self.alpha)
         check_whole("judges", self.judges)
         check_whole("comparisons", self.comparisons)
-        for each in self.behaviours:
-            if each not in BEHAVIOURS:
-                raise StudyError(
-                    f"there is no behaviour {each!r}{did_you_mean(each, list(BEHAVIOURS))}; "
-                    f"they are {quoted(list(BEHAVIOURS))}"
-                )
-        if not self.behaviours:
-            raise StudyError(f"no behaviour was named; the choices are {quoted(list(BEHAVIOURS))}")
+        _check("behaviour", self.behaviours, BEHAVIOURS)
+        _check("panel", self.panels, JUDGES)
+        _check("length", self.lengths, ANSWERS)
+        _check("fit", self.fits, FITS)
+        if not self.fits:
+            raise StudyError(f"no fit was named; the choices are {quoted(list(FITS))}")
+        if not self.cases() and not self.behaviours:
+            raise StudyError("nothing is left to try; name some behaviours, or truths, panels and lengths")
         self.plan()
 
     def plan(self) -> Plan:
         """How much to draw."""
         return plan_of(self.chains, self.warmup, self.draws)
 
-    def prepare(self, graph: AreaGraph) -> Setting:
-        """Build the prior."""
-        return Setting(graph, communicability(graph), self.alpha, self.judges, self.comparisons)
+    def cases(self) -> list[tuple[str, str, str]]:
+        """Return each truth, panel and length to try together."""
+        known = truths(AreaGraph(3, []), self.points)
+        chosen = [name for name in known if name not in FRAGILE] if self.truths is None else list(self.truths)
+        _check("truth", chosen, known)
+        there = [f"{place}: {column}" for place, each in self.real.items() for column in each.columns]
+        return list(product([*chosen, *there], self.panels, self.lengths))
 
-    def run(self, rng: np.random.Generator, prepared: Setting) -> list[Row]:
-        """Simulate a panel of each behaviour, and fit it with judges alike and with the remedy.
+    def prepare(self, graph: AreaGraph) -> dict[str, Place]:
+        """Build the priors of the map, whose name is empty, and of every real place."""
+        found = {"": self._place(graph, truths(graph, self.points))}
+        for place, (there, columns) in self.real.items():
+            real = {f"{place}: {column}": measured(values) for column, values in columns.items()}
+            found[place] = self._place(there, real)
+        return found
 
-        A behaviour's generator depends only on its position in `BEHAVIOURS`, so the choice of others changes nothing.
+    def _place(self, graph: AreaGraph, known: dict[str, Truth]) -> Place:
+        priors = {FITS[name].prior: ON_BORDERS[FITS[name].prior](graph) for name in ("paper", *self.fits)}
+        setting = Setting(graph, priors["communicability"], self.alpha, self.judges, self.comparisons)
+        return Place(setting, priors, known)
+
+    def run(self, rng: np.random.Generator, prepared: dict[str, Place]) -> list[Row]:
+        """Simulate each case and fit it in each way.
+
+        A behaviour's generator depends only on its position in `BEHAVIOURS` and a case's only on its name, so the
+        choice of others changes nothing.
         """
         generators = dict(zip(BEHAVIOURS, rng.spawn(len(BEHAVIOURS)), strict=True))
-        return [row for name in self.behaviours for row in self._try(generators[name], prepared, name)]
+        seed = int(rng.integers(2**63))
+        rows = []
+        for name in self.behaviours:
+            answering, first, remedied, *others = generators[name].spawn(2 + len(FITS))
+            answers = BEHAVIOURS[name].simulate(answering, prepared[""].setting)
+            rows += self._fitted([first, *others], prepared[""], name, answers)
+            rows.append(self._remedied(remedied, prepared[""].setting, name, answers))
+        for truth, panel, length in self.cases():
+            name = ", ".join((truth, panel, length))
+            own = np.random.default_rng([seed, zlib.crc32(name.encode())])
+            place = prepared.get(truth.rpartition(": ")[0], prepared[""])
+            setting = place.setting._replace(comparisons=answers_of(length, place.setting.graph.n_areas))
+            answers = judged(own, setting, place.truths[truth](own, setting), panel)
+            rows += self._fitted(own.spawn(len(FITS)), place, name, answers)
+        return rows
 
-    def _try(self, rng: np.random.Generator, setting: Setting, name: str) -> list[Row]:
-        answering, alike, remedied = rng.spawn(3)
-        behaviour = BEHAVIOURS[name]
-        answers = behaviour.simulate(answering, setting)
-        counts = answers.counts(setting.judges)
-        pooled = Model(counts.pairs().decided(), setting.covariance, InverseGamma())
-        panel = PanelModel(counts, setting.covariance, InverseGamma(), behaviour.remedy(setting.covariance))
-        fits = {
-            "alike": sample(alike, pooled, plan=self.plan()),
-            "remedy": sample_panel(remedied, panel, plan=self.plan()),
-        }
-        return [
-            {"behaviour": name, "fit": fit, **_covered(draws, answers.strengths)._asdict()}
-            for fit, draws in fits.items()
-        ]
+    def _fitted(self, rngs: list[np.random.Generator], prepared: Place, case: str, answers: PanelAnswers) -> list[Row]:
+        """Fit one case in each way; each of `FITS` has its own generator."""
+        data, rows = _table(answers), []
+        for rng, (name, settings) in zip(rngs, FITS.items(), strict=True):
+            if name in self.fits:
+                draws = _sample(rng, settings, data, prepared.priors[settings.prior], self.plan())
+                rows.append(_row(case, name, draws, answers.strengths))
+        return rows
+
+    def _remedied(self, rng: np.random.Generator, setting: Setting, case: str, answers: PanelAnswers) -> Row:
+        parts = BEHAVIOURS[case].remedy(setting.covariance)
+        panel = PanelModel(answers.counts(setting.judges), setting.covariance, InverseGamma(), parts)
+        return _row(case, REMEDY, sample_panel(rng, panel, plan=self.plan()), answers.strengths)
 
     def summarise(self, rows: Sequence[Row]) -> list[Row]:
-        """Summarise each behaviour and fit: the mean of every measure, with its standard error."""
-        return [
-            _summary(name, fit, [row for row in rows if (row["behaviour"], row["fit"]) == (name, fit)])
-            for name in self.behaviours
-            for fit in FITS
-        ]
+        """Summarise each case and fit: the mean of every measure, with its standard error."""
+        found: dict[tuple[str, str], list[Row]] = {}
+        for row in rows:
+            found.setdefault((row["case"], row["fit"]), []).append(row)
+        return [_summary(case, fit, each) for (case, fit), each in found.items()]
+
+
+def read_real(measured: Path, outlines: Path, places: Sequence[str]) -> dict[str, RealMap]:
+    """Read real maps: the outlines of each place, and every column of numbers that a table has for its areas.
+
+    A place is all areas whose names begin with its own, as "Nottingham 001A" does; without places, the whole file is
+    one. The first column of the table has the areas' ids; areas that are elsewhere do not matter.
+    """
+    from judgemap.geo.boundaries import load
+    from judgemap.geo.labels import choose_labels
+
+    frame = load(outlines)[0]
+    labels = choose_labels(frame, None, None)
+    table = read_table(measured)
+    rows = {row[table.columns[0]]: row for row in table.rows}
+    found = {}
+    for place in places or [outlines.stem]:
+        here = [not places or name == place or name.startswith(f"{place} ") for name in labels.names]
+        if sum(here) < 3:
+            raise StudyError(f"{outlines.name}: fewer than three areas have names that begin with {place!r}")
+        areas = areas_from_frame(frame[here])
+        if missing := [each for each in areas.ids if each not in rows]:
+            raise StudyError(f"{measured.name}: area {missing[0]!r} of {place} has no row")
+        columns = {name: _numbers(rows[each][name] for each in areas.ids) for name in table.columns[1:]}
+        kept = {name: values for name, values in columns.items() if values is not None}
+        if not kept:
+            raise StudyError(f"{measured.name}: no column has different numbers for all areas of {place}")
+        found[place] = RealMap(areas.graph, kept)
+    return found
+
+
+def _numbers(cells: Iterable[str]) -> FloatArray | None:
+    """Return a column of numbers that are not all the same; None if it is something else."""
+    try:
+        values = np.array([float(cell) for cell in cells])
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() and np.ptp(values) > 0 else None
+
+
+def words_of(case: str) -> str:
+    """Describe a case.
+
+    >>> words_of("car, differ, few")
+    'car, judges differ, 10 answers an area'
+    """
+    if case in BEHAVIOURS:
+        return BEHAVIOURS[case].words
+    truth, panel, length = case.rsplit(", ", 2)
+    return f"{truth}, {JUDGES[panel]}, {ANSWERS[length]}"
+
+
+def _check(kind: str, chosen: Sequence[str], known: Mapping[str, object]) -> None:
+    for each in chosen:
+        if each not in known:
+            raise StudyError(
+                f"there is no {kind} {each!r}{did_you_mean(each, list(known))}; they are {quoted(list(known))}"
+            )
+
+
+def _table(answers: PanelAnswers) -> Comparisons:
+    """Return the answers as the table that a study would have."""
+    words = np.array(["tie", "left", "right"])[answers.choice]
+    names = [f"judge {code}" for code in answers.judge]
+    ids = [str(area) for area in range(len(answers.strengths))]
+    return Comparisons.from_words(ids, names, answers.left, answers.right, words.tolist())
+
+
+def _sample(
+    rng: np.random.Generator, settings: FitSettings, data: Comparisons, covariance: Covariance, plan: Plan
+) -> Draws:
+    """Draw from the posterior as `judgemap fit` would with these settings."""
+    if not settings.needs_panel(data):
+        return sample(rng, Model(data.counts().decided(), covariance, settings.variance), plan=plan)
+    parts = settings.parts(data, covariance)
+    pairs = data.counts() if parts.ties else data.counts().decided()
+    counts = data.by_judge() if settings.by_judge else as_one_judge(pairs)
+    return sample_panel(rng, PanelModel(counts, covariance, settings.variance, parts), plan=plan)
+
+
+def _row(case: str, fit: str, draws: Draws, strengths: FloatArray) -> Row:
+    return {"case": case, "fit": fit, **_covered(draws, strengths)._asdict()}
 
 
 def _covered(draws: Draws, strengths: FloatArray) -> Coverage:
@@ -139,8 +317,8 @@ def _covered(draws: Draws, strengths: FloatArray) -> Coverage:
     return cover(draws.strengths.reshape(-1, len(strengths)), strengths)
 
 
-def _summary(name: str, fit: str, rows: Sequence[Row]) -> Row:
-    summary: Row = {"behaviour": name, "fit": fit, "sets": len(rows)}
+def _summary(case: str, fit: str, rows: Sequence[Row]) -> Row:
+    summary: Row = {"case": case, "fit": fit, "sets": len(rows)}
     for measure in MEASURES:
         values = np.array([row[measure] for row in rows], dtype=np.float64)
         error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan

@@ -21,13 +21,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from judgemap.core.design.designs import PairDesign
-from judgemap.core.model.counts import PairCounts, count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.run import Plan
-from judgemap.core.simulate.trials import answer
 from judgemap.core.threads import one_thread
-from judgemap.core.types import FloatArray
 from judgemap.errors import NotInstalledError, StudyError
 from judgemap.study.fit.folder import check_folder, write_whole
 from judgemap.study.fit.record import versions
@@ -271,7 +267,16 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def settings_of(experiment: Any) -> dict[str, Any]:  # noqa: ANN401 - a dataclass
     """Return everything that a set depends on except the seed and the map: the fields of the study's dataclass."""
-    return dict(asdict(experiment))
+    return {name: _recorded(value) for name, value in asdict(experiment).items()}
+
+
+def _recorded(value: Any) -> Any:  # noqa: ANN401 - anything that a setting can be
+    """Return a setting as JSON has it; arrays as their hash."""
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(value.astype("<f8").tobytes()).hexdigest()
+    if isinstance(value, (tuple, list)):
+        return [_recorded(each) for each in value]
+    return {name: _recorded(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 if TYPE_CHECKING:
@@ -396,19 +401,6 @@ def _check_threads(client: "Client", address: str) -> None:
             f"workers of {address} have several threads, so the CPU time of each set cannot be measured; "
             "start them with: dask worker --nthreads 1"
         )
-
-
-def scheduled_counts(rng: np.random.Generator, strengths: FloatArray, design: PairDesign, size: int) -> PairCounts:
-    """Draw ``size`` independent pairs from a design, and answer them from the strengths.
-
-    >>> from judgemap.core.design.designs import uniform
-    >>> scheduled_counts(np.random.default_rng(1), np.zeros(4), uniform(4), size=30).total
-    30
-    """
-    pairs = design.draw(rng, size)
-    won = answer(rng, pairs, strengths)
-    winners, losers = np.where(won, pairs[:, 0], pairs[:, 1]), np.where(won, pairs[:, 1], pairs[:, 0])
-    return count_pairs(winners, losers, len(strengths))
 
 
 def plan_of(chains: int, warmup: int, draws: int, thin: int = 1) -> Plan:

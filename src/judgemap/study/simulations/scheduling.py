@@ -27,6 +27,7 @@ from judgemap.core.model.prior import (
 )
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.run import SAMPLERS, Plan, sample
+from judgemap.core.simulate.trials import simulate_counts
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.simulations.runner import (
@@ -34,7 +35,6 @@ from judgemap.study.simulations.runner import (
     check_positive,
     check_whole,
     plan_of,
-    scheduled_counts,
 )
 
 DESIGNS = ("uniform", "naive", "principal", "optimal")
@@ -101,7 +101,7 @@ class Scheduling:
     def _utilities(
         self, rng: np.random.Generator, strengths: FloatArray, design: PairDesign, covariance: Covariance
     ) -> Row:
-        counts = scheduled_counts(rng, strengths, design, self.comparisons)
+        counts = simulate_counts(rng, strengths, self.comparisons, design)
         draws = sample(rng, Model(counts, covariance, InverseGamma()), self.sampler, self.plan())
         if not draws.complete:
             raise KeyboardInterrupt
