@@ -20,6 +20,8 @@ SAMPLERS = {
     "hmc": "split HMC (ours)",
     "caron-doucet": "Caron and Doucet's, gamma priors",
 }
+MARKS = {"o": "circles", "D": "diamonds", "s": "squares", "^": "triangles", "v": "arrowheads", "P": "crosses"}
+"""The marks of fits in the picture of robustness, and what to call them."""
 MEASURES = {
     "rand": "Rand index",
     "adjusted_rand": "adjusted Rand index",
@@ -195,16 +197,17 @@ def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
     cases, fits = (list(dict.fromkeys(row[column] for row in summary)) for column in ("case", "fit"))
     places = {case: place for place, case in enumerate(reversed(cases), start=1)}
     with drawing(60 + 26 * len(cases)) as (figure, [axes]):
-        for fit, marker in zip(fits, "oDs^vP", strict=False):
+        for fit, (marker, _) in zip(fits, MARKS.items(), strict=False):
             at = [(row["scaled"], places[row["case"]]) for row in summary if row["fit"] == fit]
             colour = {"color": "white", "markeredgecolor": INK} if fit == "paper" else {"color": INK}
-            axes.plot(*zip(*at, strict=True), marker, markersize=6, label=fit, **colour)
+            axes.plot(*zip(*at, strict=True), marker, markersize=6, **colour)
         axes.axvline(0.95, **DASHED)
-        name_rows(axes, [words_of(case) for case in cases])
+        name_rows(axes, cases)
+        axes.set_yticks(range(len(cases), 0, -1), cases)  # in full: the end of a name says what is special about it
         axes.set_xlabel("coverage of risk up to scale")
-        axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     results = "; ".join(f"{words_of(row['case'])}, {row['fit']} {row['scaled']:.3f}" for row in summary)
-    caption = "One mark for each fit. The dashed line is the nominal level."
+    shown = ", ".join(f"{words} {fit}" for fit, words in zip(fits, MARKS.values(), strict=False))
+    caption = f"Fits: {shown}. The dashed line is the nominal level."
     return Picture(figure, f"Coverage of 95 % intervals over {len(rows) // len(summary):,} sets: {results}.", caption)
 
 
