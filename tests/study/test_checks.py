@@ -4,6 +4,7 @@ from scipy.special import expit
 
 import judgemap as jm
 from judgemap.core.simulate.trials import answer, draw_pairs
+from judgemap.study.assess.findings import DIFFER
 from judgemap.study.data.comparisons import Comparisons, Outcome
 
 SHORT = {"seed": 1, "chains": 4, "draws": 200}
@@ -31,16 +32,16 @@ def test_observed_rates_are_those_of_the_table(study):
     assert found.areas["comparisons"].sum() == 2 * len(study.data)
     np.testing.assert_allclose(found.areas["observed"], wins / study.data.counts().per_area())
     assert (found.areas["low"] <= found.areas["expected"]).all()
-    assert found.checks["name"].tolist() == ["areas", "pairs", "left", "triads"]
+    assert found.checks["name"].tolist() == ["areas", "pairs", "left", "triads", "borders", "smooth"]
 
 
 def test_counts_alone_give_the_same_but_for_sides(study):
     fit = jm.fit_spatial(study.data, study.areas, **SHORT)
     with_data, without = jm.predictive_check(fit, study.data, seed=1), jm.predictive_check(fit, seed=1)
-    assert without.checks["name"].tolist() == ["areas", "pairs", "triads"]
+    assert without.checks["name"].tolist() == ["areas", "pairs", "triads", "borders", "smooth"]
     for column in ("comparisons", "wins", "observed"):
         np.testing.assert_array_equal(without.areas[column], with_data.areas[column])
-    np.testing.assert_allclose(without.checks["p"], with_data.checks["p"].to_numpy()[[0, 1, 3]], atol=0.12)
+    np.testing.assert_allclose(without.checks["p"], with_data.checks["p"].to_numpy()[[0, 1, 3, 4, 5]], atol=0.12)
 
 
 def test_an_area_never_compared_has_no_rate(square):
@@ -84,6 +85,7 @@ def test_a_favour_for_the_left_is_caught(study):
     found = checked(answered(study.areas, pairs, won), study.areas)
     assert found.misfits == ["left"]
     assert "whatever the pair" in found.note
+    assert found.note.endswith("Fit again with --side.")
 
 
 @pytest.mark.statistical
@@ -95,6 +97,7 @@ def test_circles_are_caught(study):
     won = rng.random(3000) < np.where(ahead, 0.9, 0.1)
     found = checked(answered(study.areas, pairs, won), study.areas)
     assert "triads" in found.misfits
+    assert next(each for each in found.measures if each.name == "triads").remedy == DIFFER
 
 
 @pytest.mark.statistical
@@ -115,3 +118,38 @@ def test_a_prior_that_pulls_too_hard_is_caught(study):
     found = checked(answered(study.areas, pairs, won), study.areas, alpha=0.1)
     assert "areas" in found.misfits
     assert found.n_outside > 20
+
+
+def of(areas, rng, strengths, prior="communicability", n=1500):
+    """Check a fit of answers that follow the model, given the strengths."""
+    pairs = draw_pairs(rng, len(strengths), n)
+    return checked(answered(areas, pairs, answer(rng, pairs, strengths)), areas, prior=prior)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("prior", ["communicability", "car"])
+def test_plateaus_with_sharp_borders_are_found(prior):
+    """Half of Chicago, grown from one area, is high, the rest low; 19 and 20 of 20 such sets are found."""
+    areas, rng = jm.chicago(), np.random.default_rng(7)
+    near = np.argsort(areas.graph.distances()[rng.integers(77)], kind="stable")
+    found = of(areas, rng, np.where(np.argsort(near) < 38, 2.5, -2.5), prior)
+    assert "borders" in found.misfits
+    assert "--model clusters" in found.note
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(("truth", "misfits"), [("communicability", []), ("car", ["smooth"])])
+def test_a_prior_that_is_too_smooth_is_found_with_its_remedy(truth, misfits):
+    """Neighbours less alike than the paper's prior assumes make its intervals too narrow: `--prior car` is right."""
+    areas, rng = jm.chicago(), np.random.default_rng(8)
+    found = of(areas, rng, 2.5 * jm.prior_covariance(areas, truth).draw(rng, 1)[0])
+    assert found.misfits == misfits
+    assert ("--prior car" in found.note) == bool(misfits)
+
+
+@pytest.mark.statistical
+def test_a_prior_without_neighbours_is_the_remedy_of_the_last_resort():
+    areas, rng = jm.chicago(), np.random.default_rng(9)
+    found = of(areas, rng, 2.5 * rng.standard_normal(77), prior="car")
+    assert found.misfits == ["smooth"]
+    assert "--smoothness infer" in found.note

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import judgemap as jm
@@ -14,6 +15,7 @@ from judgemap.core.model.prior import FixedVariance, independent
 from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.study.assess.judges import (
     Belief,
+    _against_others,
     others_chances,
     quick_fit,
     stands_out,
@@ -272,6 +274,47 @@ def test_judges_who_answer_at_random_or_the_wrong_way_round_stand_out():
     assert not any(stands_out(clean).values())
     hasty = stands_out(clean.assign(seconds_median=0.1, comparisons=50))
     assert all("0.1 seconds" in " ".join(sentences) for sentences in hasty.values()), "even if all are as fast"
+
+
+ROW = {
+    "judge": "ann", "comparisons": 60, "decided": 40, "ties": 5, "skipped": 5, "unknown": 10, "left_share": 0.5,
+    "agreement": 0.8, "agreement_high": 0.9, "agreement_expected": 0.8, "infit": 1.0, "infit_z": 0.0,
+    "seconds_median": 5.0, "repeats": 5, "consistency": 0.8, "consistency_expected": 0.8,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, 0),
+        ({"consistency": 0.4}, 0),  # happens to one judge in twenty
+        ({"repeats": 20, "consistency": 0.4}, 1),
+        ({"repeats": 20, "consistency": 0.4, "consistency_expected": 0.55}, 0),  # close pairs
+        ({"unknown": 55, "decided": 5, "ties": 0, "skipped": 0}, 0),  # not to know is no offence
+        ({"ties": 30, "decided": 10}, 1),
+        ({"decided": 5, "agreement": 0.0, "agreement_high": 0.43, "agreement_expected": 0.55}, 0),
+        ({"decided": 15, "agreement": 0.1, "agreement_high": 0.3}, 1),
+    ],
+)
+def test_only_what_chance_cannot_explain_stands_out(changed, said):
+    assert len(stands_out(pd.DataFrame([{**ROW, **changed}]))["ann"]) == said
+
+
+@pytest.mark.statistical
+def test_a_judge_with_most_of_the_answers_stands_out_no_more_often():
+    """infit_z of a judge with four times the answers of all others has standard deviation 1: 60 studies, |z| < 4.
+
+    Without the covariance that the others' few answers leave between this judge's, it is above 1.6.
+    """
+    found = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        strengths, pairs = 1.5 * rng.standard_normal(12), draw_pairs(rng, 12, 250)
+        outcome = np.where(answer(rng, pairs, strengths), "left", "right").tolist()
+        judge = tuple("much" if each < 200 else f"j{each % 5}" for each in range(250))
+        data = Comparisons.from_words(tuple("abcdefghijkl"), judge, *pairs.T, outcome)
+        found.append(_against_others(data, Belief(independent(12), FixedVariance(2.25)))["infit_z"][0])
+    assert np.std(found) == pytest.approx(1.0, abs=4 / np.sqrt(2 * len(found)))
 
 
 @pytest.mark.parametrize(("size", "judges"), [(5_000, 40), pytest.param(100_000, 200, marks=pytest.mark.slow)])

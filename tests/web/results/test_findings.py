@@ -20,7 +20,8 @@ from judgemap.web.studies.areas import load_areas
 JUDGE_KEYS = {
     "judge", "comparisons", "decided", "ties", "skipped", "unknown", "undecided", "left", "left_share", "left_low",
     "left_high", "seconds_median", "seconds_low", "seconds_high", "infit", "infit_z", "outfit", "outfit_z", "agreement",
-    "agreement_low", "agreement_high", "agreement_expected", "repeats", "consistency", "stands_out",
+    "agreement_low", "agreement_high", "agreement_expected", "repeats", "consistency",
+    "consistency_expected", "stands_out",
 }  # fmt: skip
 AREA_KEYS = {"id", "wins", "losses", "win_rate", "win_low", "win_high", "riskier", "density"}
 

@@ -1,4 +1,4 @@
-"""How well answers agree with a model: mean squares, replicated answers, and whether judges differ.
+"""How well answers agree with a model: mean squares, replicated answers, its prior, and whether judges differ.
 
 An answer y is 1 or 0 with P(y = 1) = p, so its residual is y − p, with variance v = p(1 − p).
 
@@ -14,9 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from scipy.special import expit, ndtri, xlogy
 
-from judgemap.core.model.counts import JudgedCounts
+from judgemap.core.approximate import laplace
+from judgemap.core.model.counts import JudgedCounts, PairCounts
+from judgemap.core.model.likelihood import information, log_likelihood
+from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 LEVEL = 0.95
@@ -201,6 +205,24 @@ def circular_triads(shown: Shown, wins: IntArray) -> int:
     return round(float(((beats @ beats) * beats.T).sum(dtype=np.float64)) / 3)
 
 
+def contradicted(counts: PairCounts) -> bool:
+    """Say whether any answers contradict each other: areas that beat each other directly, in a circle, or tied.
+
+    If none do, every order that agrees with the answers becomes likelier as its areas move apart, and only the prior
+    keeps them together.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> contradicted(count_pairs([0, 1], [1, 2], n_areas=3)), contradicted(count_pairs([0, 1, 2], [1, 2, 0], n_areas=3))
+    (False, True)
+    """
+    won, lost = counts.wins > 0, counts.wins < counts.n
+    winner = np.concatenate([counts.first[won], counts.second[lost]])
+    loser = np.concatenate([counts.second[won], counts.first[lost]])
+    beats = sparse.coo_array((np.ones(len(winner)), (winner, loser)), shape=(counts.n_areas,) * 2)
+    parts, _ = sparse.csgraph.connected_components(beats, connection="strong")
+    return bool(counts.ties.any() or parts < counts.n_areas)
+
+
 def tail_share(replicates: FloatArray | IntArray, observed: FloatArray | IntArray | float) -> FloatArray:
     """P(replicate > observed) + P(replicate = observed)/2 over the first axis.
 
@@ -224,6 +246,45 @@ def _saturated(by_log: FloatArray, n: IntArray, w: IntArray) -> float:
     it. ``by_log`` is k log k for k = 0, 1, …, computed once for all replicates.
     """
     return float((by_log[w] + by_log[n - w] - by_log[n]).sum())
+
+
+def sharpness(strengths: FloatArray, edges: IntArray, C: FloatArray) -> FloatArray:
+    """Σz⁴/(Σz²)² × borders: how far a few borders stand out from the others; one value per draw, (draws, areas).
+
+    z is the difference of two neighbours' strengths in units of its standard deviation under N(0, C). Plateaus with
+    sharp borders make it large, whatever their scale. If strengths come from N(0, α²C), then over all studies a draw of
+    the posterior is a draw of that prior: p = P(sharpness of a prior draw > that of a posterior draw) is uniform for a
+    single draw, and its mean over draws is below x in at most 2x of all studies (Rüschendorf, 1982).
+
+    >>> path = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
+    >>> sharpness(np.array([[0.0, 1, 2, 3, 4], [0, 0, 0, 4, 4]]), path, np.eye(5))
+    array([1., 4.])
+    """
+    a, b = np.asarray(edges).T
+    z2 = (strengths[:, a] - strengths[:, b]) ** 2 / (C[a, a] + C[b, b] - 2 * C[a, b])
+    share: FloatArray = (z2**2).mean(axis=1) / np.maximum(z2.mean(axis=1) ** 2, np.finfo(float).tiny)
+    return share
+
+
+def log_evidence(model: Model) -> float:
+    """Return log P(answers | prior) for a known α², by Laplace's approximation.
+
+    ℓ(λ̂) − λ̂ᵀC⁻¹λ̂/(2α²) − ½ log det(I + α²FᵀHF), with C = FFᵀ and H = XᵀWX at the mode λ̂. If the answers come from one
+    prior, another makes them x times as probable in at most one study in x.
+
+    >>> from judgemap.core.model.counts import count_pairs
+    >>> from judgemap.core.model.prior import independent
+    >>> counts = count_pairs([0] * 9, [1] * 9, n_areas=2)
+    >>> log_evidence(Model(counts, independent(2), FixedVariance(4.0))) > 9 * np.log(0.5)
+    True
+    """
+    if not isinstance(model.variance, FixedVariance):
+        raise TypeError("the evidence is for a known α²")
+    counts, C, variance = model.counts, model.covariance, model.variance.value
+    mode = laplace.mode(model, float(np.log(variance)), np.zeros(counts.n_areas))
+    inside = np.eye(counts.n_areas) + variance * C.factor.T @ information(counts, mode) @ C.factor
+    height = log_likelihood(counts, mode) - mode @ C.inverse @ mode / (2 * variance)
+    return float(height - np.linalg.slogdet(inside)[1] / 2)
 
 
 def differ_share(

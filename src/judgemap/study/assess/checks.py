@@ -2,39 +2,60 @@
 
 A model can be fitted to any answers. Here it answers the same pairs again, many times, and the judges' answers are
 compared with the result: the win rate of every area, how far areas and individual pairs are from what the model
-expects, how often the left area is chosen, and circles (A chosen over B, B over C, C over A).
+expects, how often the left area is chosen, and circles (A chosen over B, B over C, C over A). The map itself is
+compared with those that the prior draws.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from judgemap.core.assess.misfit import (
-    EXTREME,
     Shown,
     circular_triads,
     differ_share,
+    log_evidence,
     replicate,
+    sharpness,
     tail_share,
 )
+from judgemap.core.model.prior import FixedVariance, Model, covariance_of, independent
 from judgemap.core.threads import one_thread
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
-from judgemap.study.assess.judges import check_areas
+from judgemap.study.assess.findings import DIFFER, Measure, Remedy
+from judgemap.study.assess.judges import belief_of, check_areas, quick_fit
 from judgemap.study.assess.verdict import meaning
 from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.draws import evenly
+from judgemap.study.fit.priors import prior_covariance
 from judgemap.study.fit.record import Note, NoteKind
 from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import SETTINGS
 
 WORDS = {
     "areas": "how far the areas' win rates are from what the model expects",
     "pairs": "how far single pairs are from what the model expects",
     "left": "answers for the area on the left",
     "triads": "circles: A chosen over B, B over C and C over A",
+    "borders": "how far a few borders stand out: the kurtosis of neighbours' differences",
+    "smooth": "how much likelier the answers are if neighbours are less alike: the logarithm of a Bayes factor",
 }
+REMEDIES = {
+    "areas": (Remedy("prior", "car"), Remedy("smoothness", "infer")),
+    "pairs": (DIFFER, Remedy("lapses", value=True)),
+    "left": (Remedy("side", value=True),),
+    "triads": (DIFFER,),
+    "borders": (Remedy("model", "clusters"),),
+    "smooth": (Remedy("prior", "car"), Remedy("smoothness", "infer")),
+}
+"""What to change if a measure is too large; the first that the model has and the fit does not use yet."""
+FEWEST_BORDERS = 10
+"""With fewer borders than this, none can stand out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,19 +64,24 @@ class PredictiveCheck:
 
     ``areas`` has one row per area: id, name, ``comparisons``, ``wins``, ``observed`` win rate, its predictive mean
     ``expected`` and 95 % interval ``low``, ``high``, and ``p`` = P(replicate above observed), with ties counting half;
-    nan if an area was never compared. ``checks`` has one row per measure: ``name``, ``words``, ``observed``,
-    ``expected``, ``low``, ``high``, ``p``. Distances depend on the draw of the strengths too: their ``observed`` is a
-    mean over the draws.
+    nan if an area was never compared. ``measures`` are of the answers as a whole. Some depend on the draw of the
+    strengths too: their ``observed`` is a mean over the draws.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)
     >>> check = jm.predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1)
     >>> check.checks["name"].tolist(), check.misfits
-    (['areas', 'pairs', 'left', 'triads'], [])
+    (['areas', 'pairs', 'left', 'triads', 'borders', 'smooth'], [])
     """
 
     areas: pd.DataFrame
-    checks: pd.DataFrame
+    measures: tuple[Measure, ...]
+
+    @property
+    def checks(self) -> pd.DataFrame:
+        """The measures as a table: ``name``, ``words``, ``observed``, ``expected``, ``low``, ``high``, ``p``."""
+        columns = ["name", "words", "observed", "expected", "low", "high", "p"]
+        return pd.DataFrame([[getattr(each, name) for name in columns] for each in self.measures], columns=columns)
 
     @property
     def n_outside(self) -> int:
@@ -65,47 +91,107 @@ class PredictiveCheck:
     @property
     def misfits(self) -> list[str]:
         """The names of the measures by which the model does not fit."""
-        p = self.checks["p"].to_numpy()
-        return self.checks["name"][(p < EXTREME) | (p > 1 - EXTREME)].tolist()
+        return [each.name for each in self.measures if each.unusual]
 
     @property
     def note(self) -> str:
-        """One sentence: whether the model fits, and what it means if not."""
+        """Whether the model fits and, if not, what that means and what to do."""
         compared = int((self.areas["comparisons"] > 0).sum())
         where = f"{self.n_outside:,} of {compared:,} areas have a win rate outside its 95 % interval"
         if not self.misfits:
             return f"The model could have produced these answers: {where}, and no measure is unusual."
-        p = dict(zip(self.checks["name"], self.checks["p"], strict=True))
-        return " ".join(meaning(name, p[name]) for name in self.misfits)
+        return " ".join(meaning(each) for each in self.measures if each.unusual)
 
 
 def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, draws: int = 500) -> PredictiveCheck:
     """Let the fit answer the same pairs again, ``draws`` times, and compare the judges' answers with the result.
 
-    Without ``data``, the check uses the counts stored in the fit, and sides are not checked.
+    The fit used the same answers, so p-values of win rates, pairs and circles stay closer to ½ than they otherwise
+    would: any misfit you see is real, but others may stay hidden. Two more measures ask whether the map is one that the
+    prior would draw (``borders``), and whether a prior with less alike neighbours explains the answers better
+    (``smooth``).
 
-    The fit used the same answers, so p-values stay closer to ½ than they otherwise would: any misfit you see is real,
-    but others may stay hidden. The areas' win rates reveal little except a prior that pulls too strongly, because
-    strengths are fitted to them; the other measures look where strengths cannot adapt.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=2)
-    >>> check = predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, draws=100)
-    >>> check.misfits
-    []
+    Parameters
+    ----------
+    fit
+        The fit to check.
+    data
+        The comparisons that were fitted; without them, the counts stored in the fit are used, and sides not checked.
+    seed
+        The same seed gives the same numbers.
+    draws
+        How often the pairs are answered again.
     """
     if draws < 20:
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
     shown = _counted_pairs(fit) if data is None else _shown(fit, data)
-    chances = fit.answer_chances(shown, data, draws)
+    chances, rng = fit.answer_chances(shown, data, draws), np.random.default_rng(seed)
     with one_thread():
-        made = replicate(np.random.default_rng(seed), shown, chances)
-    rows = [_realised("areas", made.areas), _realised("pairs", made.pairs)]
-    if data is not None and not shown.left_won.all():
-        rows.append(_counted("left", made.left, int(shown.left_won.sum())))
-    if len(made.triads):
-        rows.append(_counted("triads", made.triads, circular_triads(shown, shown.wins(shown.first_won))))
-    return PredictiveCheck(_area_table(fit, shown, made.wins), pd.DataFrame(rows))
+        made = replicate(rng, shown, chances)
+        found = [_measure(fit, "areas", *made.areas.T), _measure(fit, "pairs", *made.pairs.T)]
+        if data is not None and not shown.left_won.all():
+            found.append(_measure(fit, "left", shown.left_won.sum(), made.left))
+        if len(made.triads):
+            circles = circular_triads(shown, shown.wins(shown.first_won))
+            found.append(_measure(fit, "triads", circles, made.triads))
+        found += _prior_measures(rng, fit, draws)
+    return PredictiveCheck(_area_table(fit, shown, made.wins), tuple(found))
+
+
+def _prior_measures(rng: np.random.Generator, fit: Fit, draws: int) -> Iterator[Measure]:
+    """Check the prior of the strengths, unless it is one of clusters, or the map is too large for dense matrices."""
+    if fit.record.model == "clusters" or len(fit.map) > MOST_AREAS:
+        return
+    C, edges, inferred = fit.covariance, fit.map.graph.edges, "rho" in fit.posterior
+    if inferred:
+        rho = float(np.median(fit.posterior["rho"]))
+        C = covariance_of(rho * C.matrix + (1 - rho) * np.eye(len(fit.map)))
+    if len(edges) >= FEWEST_BORDERS:
+        rows = evenly(len(fit.risk), draws)
+        drawn, expected = (sharpness(each, edges, C.matrix) for each in (fit.risk[rows], C.draw(rng, len(rows))))
+        p = tail_share(expected[:, None], drawn[None, :]).mean()
+        yield replace(_measure(fit, "borders", drawn, expected), p=float(p))
+    if fit.record.model == "spatial" and not inferred:
+        rougher = independent(len(fit.map)) if C.name == "car" else prior_covariance(fit.map, "car")
+        counts = fit.counts.decided()
+        belief, near, odds = belief_of(fit), None, []
+        for prior in (C, rougher):
+            near = quick_fit(counts, belief._replace(covariance=prior), near)
+            odds.append(log_evidence(Model(counts, prior, FixedVariance(near.variance))))
+        gained = odds[1] - odds[0]
+        yield Measure(
+            name="smooth",
+            words=WORDS["smooth"],
+            observed=gained,
+            p=float(expit(-gained)),
+            remedy=_remedy(fit, "smooth", 0.0),
+        )
+
+
+def _measure(fit: Fit, name: str, observed: ArrayLike, replicated: FloatArray | IntArray) -> Measure:
+    """Compare a measure of the answers, one value or one for each draw, with that of the replicates."""
+    low, high = np.quantile(replicated, [0.025, 0.975])
+    p = float(tail_share(replicated, np.asarray(observed)))
+    return Measure(
+        name=name,
+        words=WORDS[name],
+        observed=float(np.mean(observed)),
+        expected=float(replicated.mean()),
+        low=float(low),
+        high=float(high),
+        p=p,
+        remedy=_remedy(fit, name, p),
+    )
+
+
+def _remedy(fit: Fit, name: str, p: float) -> Remedy | None:
+    """Return what to change if there is too much of a measure; too much of one side is as bad as too little."""
+    settings = fit.settings
+    for each in REMEDIES[name] if p < 0.5 or name == "left" else ():
+        used = settings.differ if each.setting == "judges" else getattr(settings, each.setting) == each.value
+        if settings.model in SETTINGS[each.setting].models and not used:
+            return each
+    return None
 
 
 def _shown(fit: Fit, data: Comparisons) -> Shown:
@@ -118,12 +204,11 @@ def _shown(fit: Fit, data: Comparisons) -> Shown:
 
 
 def _counted_pairs(fit: Fit) -> Shown:
-    counts = fit.observed_data
-    n, wins = counts["n"].to_numpy(), counts["wins"].to_numpy()
-    pair = np.repeat(np.arange(len(n)), n)
-    nth = np.arange(len(pair)) - np.repeat(np.cumsum(n) - n, n)
-    first, second = (fit.map.index(counts[end].to_numpy().tolist()) for end in ("first", "second"))
-    return Shown(len(fit.map), pair, first, second, np.ones(len(pair), dtype=np.bool_), nth < wins[pair])
+    counts = fit.counts
+    pair = np.repeat(np.arange(len(counts.n)), counts.n)
+    nth = np.arange(len(pair)) - np.repeat(np.cumsum(counts.n) - counts.n, counts.n)
+    always = np.ones(len(pair), dtype=np.bool_)
+    return Shown(len(fit.map), pair, counts.first, counts.second, always, nth < counts.wins[pair])
 
 
 def _area_table(fit: Fit, shown: Shown, wins: np.ndarray) -> pd.DataFrame:
@@ -145,27 +230,6 @@ def _area_table(fit: Fit, shown: Shown, wins: np.ndarray) -> pd.DataFrame:
             "p": np.where(n > 0, tail_share(wins, won), np.nan),
         }
     )
-
-
-def _realised(name: str, values: FloatArray) -> dict[str, object]:
-    observed, replicated = values.T
-    return {**_row(name, float(observed.mean()), replicated), "p": float(tail_share(replicated, observed))}
-
-
-def _counted(name: str, replicated: np.ndarray, observed: int) -> dict[str, object]:
-    return {**_row(name, observed, replicated), "p": float(tail_share(replicated, observed))}
-
-
-def _row(name: str, observed: float, replicated: np.ndarray) -> dict[str, object]:
-    low, high = np.quantile(replicated, [0.025, 0.975])
-    return {
-        "name": name,
-        "words": WORDS[name],
-        "observed": observed,
-        "expected": float(replicated.mean()),
-        "low": float(low),
-        "high": float(high),
-    }
 
 
 DIFFER_LEVEL = 0.01
@@ -198,6 +262,6 @@ def differ_note(
         return []
     text = (
         f"Judges differ more than chance explains (p = {share:.3f} or less), so intervals that pool their answers are "
-        "too narrow: fit again with --judges differ."
+        f"too narrow: fit again with {DIFFER.option}."
     )
     return [Note(NoteKind.JUDGES_DIFFER, text)]

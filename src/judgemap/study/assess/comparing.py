@@ -360,11 +360,15 @@ class ModelComparison:
             return (
                 f"{command[0]}{command[1:]} predicts a new judge's answers best, {ahead} ahead of '{second['model']}'."
             )
-        rivals = self.table["model"][1:][-self.table["difference"][1:] <= 2 * self.table["difference_se"][1:]]
+        rivals = self.table[-self.table["difference"] <= 2 * self.table["difference_se"]]
+        # Where predictions are alike, intervals decide: those of judges taken as alike are too narrow if they are not.
+        named = rivals["model"].tolist()
+        chosen = next(name for name in CANDIDATES if name in named and name != "alike")
+        options = self.table.set_index("model")["options"][chosen]
         return (
             f"{command} comes first, but these predict a new judge's answers about equally well: "
-            f"{quoted(tuple(rivals))}; "
-            "choose the simplest of them."
+            f"{quoted(tuple(named[1:]))}. Choose '{chosen}' (judgemap fit {options}), whose intervals allow for judges "
+            "who differ."
         )
 
 

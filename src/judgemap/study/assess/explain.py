@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -54,6 +54,8 @@ class Explanation:
 
     fit: Fit
     data: Comparisons
+    left_out: int = 0
+    """Judges whose answers are not among them."""
 
     @cached_property
     def judges(self) -> pd.DataFrame:
@@ -108,15 +110,17 @@ class Explanation:
             except (ValueError, ArithmeticError, MemoryError) as error:  # a matrix that is singular, draws without end
                 failed[subject] = str(error) or type(error).__name__
         found = Findings.from_dict(json_value(kept, FIGURES))
-        return judge_fit(
-            self.fit.warnings,
-            found.checks,
-            found.reliability,
-            found.judges,
+        evidence = replace(
+            self.fit.evidence,
+            checks=found.checks,
+            reliability=found.reliability,
+            judges=found.judges,
             differ=any(note.kind is NoteKind.JUDGES_DIFFER for note in self.fit.record.notes),
-            stopped=not self.fit.record.complete,
+            left_out=self.left_out,
+            grouping=self.fit.best.grouping if isinstance(self.fit, ClusterFit) else None,
             failed=failed,
         )
+        return judge_fit(evidence)
 
     @cached_property
     def risk_edges(self) -> FloatArray:
@@ -193,7 +197,7 @@ class Explanation:
             return [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
         if part == "reliability":
             return {"note": self.reliability.note, **asdict(self.reliability)}
-        checks = self.check.checks.to_dict("records")
+        checks = [asdict(each) for each in self.check.measures]
         return {"note": self.check.note, "checks": checks, "n_outside": self.check.n_outside}
 
     def _areas(self) -> list[Any]:
@@ -243,11 +247,8 @@ def judge(fit: Fit, data: Comparisons) -> Fit:
 
 
 def _met(fit: Fit) -> list[list[list[int]]]:
-    pairs = fit.observed_data
-    position = {area: place for place, area in enumerate(fit.map.ids)}
-    first, second = ([position[area] for area in pairs[end].to_numpy().tolist()] for end in ("first", "second"))
-    won, lost = pairs["wins"].to_numpy(), (pairs["n"] - pairs["wins"]).to_numpy()
-    owner = np.concatenate([first, second])
+    first, second, won = fit.counts.first, fit.counts.second, fit.counts.wins
+    lost, owner = fit.counts.n - won, np.concatenate([first, second])
     rows = np.column_stack([np.concatenate(ends) for ends in ((second, first), (won, lost), (lost, won))])
     order = np.lexsort((rows[:, 0], -rows[:, 1] - rows[:, 2], owner))
     met = rows[order].tolist()

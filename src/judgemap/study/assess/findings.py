@@ -159,6 +159,29 @@ class AreaFindings:
         return msgspec.convert({**kept, "area": kept.get("areas", {})}, cls)
 
 
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A setting to change, by its name in `FitSettings`, when the answers contradict a fit.
+
+    >>> Remedy("judges", "differ").option, Remedy("side", True).option
+    ('--judges differ', '--side')
+    """
+
+    setting: str
+    value: str | bool
+
+    @property
+    def option(self) -> str:
+        """What to add to `judgemap fit`."""
+        name = f"--{self.setting.replace('_', '-')}"
+        return name if self.value is True else f"{name} {self.value}"
+
+
+DIFFER = Remedy("judges", "differ")
+ONE_SIDED = ("borders", "smooth")
+"""The measures of which too little does no harm: a map may be smoother than its prior."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """Something counted in the answers, and in answers simulated from the fit; see `checks.PredictiveCheck`."""
@@ -170,11 +193,20 @@ class Measure:
     low: float | None = None
     high: float | None = None
     p: float | None = None
+    remedy: Remedy | None = None
+    """What to change if the measure is unusual, and the fit can be changed in that respect."""
+
+    @property
+    def tail(self) -> float:
+        """How far out the measure lies: p or 1 − p, whichever is less; only p where too little of it does no harm."""
+        if self.p is None:
+            return 0.5
+        return self.p if self.name in ONE_SIDED else min(self.p, 1 - self.p)
 
     @property
     def unusual(self) -> bool:
         """Whether the model does not fit by this measure."""
-        return self.p is not None and not EXTREME <= self.p <= 1 - EXTREME
+        return self.tail < EXTREME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +215,8 @@ class CheckFinding:
 
     note: str = ""
     checks: Sequence[Measure] = ()
+    n_outside: int = 0
+    """Areas whose win rate is outside its 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import bdtr
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.approximate.gaussian import Gaussian, gaussian
@@ -121,7 +122,8 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
     are nan if there is only one judge.
 
     ``repeats``: how often the same judge decided a pair again; ``consistency``: the share of these with the same answer
-    as before. A `PanelFit` adds the columns of `panel_judges.judge_columns`.
+    as before; ``consistency_expected``: the mean of p² + (1 − p)², which a judge who follows the model would reach. A
+    `PanelFit` adds what `judge_columns` says.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -133,9 +135,6 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
 
     check_areas(fit, data)
     low, middle, high = time_quartiles(data).T
-    repeats, same = data.repeats()
-    with np.errstate(invalid="ignore"):
-        again = {"repeats": repeats, "consistency": same / repeats}
     return pd.DataFrame(
         {
             "judge": data.judges,
@@ -144,7 +143,6 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
             "seconds_low": low,
             "seconds_high": high,
             **_against_others(data, belief_of(fit)),
-            **again,
             **fit.judge_columns(data),
         }
     )
@@ -161,9 +159,19 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
     >>> others_chances(data, Belief(independent(2), FixedVariance(9.0))).round(2)
     array([0.9 , 0.83, 0.83])
     """
-    chance = np.full(len(data), np.nan)
+    return _held_out(data, belief)[0]
+
+
+def _held_out(data: Comparisons, belief: Belief) -> tuple[FloatArray, FloatArray]:
+    """Return `others_chances`, and by judge the covariance that uncertain strengths give the squares of residuals.
+
+    (y − p)² = p² + (1 − 2p)y, so two of a judge's squares have the covariance (1 − 2p)(1 − 2p′) Cov(y, y′), where
+    Cov(y, y′) ≈ w w′ Cov(d, d′), and w = ∂p/∂d. Summed over different answers, this is gᵀVg − Σ (1 − 2p)²w² Var(d)
+    with g = Xᵀ(1 − 2p)w.
+    """
+    chance, shared = np.full(len(data), np.nan), np.zeros(len(data.judges))
     if not data.decided.any():
-        return chance
+        return chance, shared
     everybody = whole_fit(data, belief)
     same_variance = belief._replace(variance=FixedVariance(everybody.variance))
     for own in _groups(np.where(data.decided, data.judge, -1)):
@@ -171,9 +179,16 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
         others[own] = False
         if others.any():
             fit = quick_fit(data.counts_of(others), same_variance, everybody)
-            pairs, place = np.unique(data.pairs.number[own], return_inverse=True)
-            chance[own] = fit.chances(data.pairs.first[pairs], data.pairs.second[pairs])[place]
-    return chance
+            pairs, place, n = np.unique(data.pairs.number[own], return_inverse=True, return_counts=True)
+            first, second = data.pairs.first[pairs], data.pairs.second[pairs]
+            p, spread = fit.chances(first, second), fit.spread(first, second)
+            chance[own] = p[place]
+            # The logistic function averaged over d ~ N(m, s²) is nearly that of m / √(1 + πs²/8).
+            pull = (1 - 2 * p) * p * (1 - p) / np.sqrt(1 + np.pi * spread / 8)
+            size = len(fit.mean)
+            g = np.bincount(first, n * pull, size) - np.bincount(second, n * pull, size)
+            shared[data.judge[own[0]]] = g @ fit.covariance @ g - n @ (pull**2 * spread)
+    return chance, shared
 
 
 SURPRISING = 0.1
@@ -261,12 +276,16 @@ TOO_FAST = 0.5
 """Nobody reads the names of two areas in less than this many seconds, even if all judges are as fast."""
 
 
+RARE = 0.0005
+"""The probability of being pointed out for any one reason by chance: that of 3.3 standard deviations."""
+
+
 def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
     """Say, in one sentence each, what a researcher should look at in each judge's answers; for most, nothing.
 
-    An infit or a share of left choices must be more than 3.3 standard deviations off, and by enough to matter. Of
-    judges who answer as the model says, fewer than 1 % are pointed out; 3 % of those who gave most of the answers
-    themselves. Outfit is not used, because a single slip can make it large.
+    Whatever is pointed out must be `RARE` in a judge who answers as the model says, and large enough to matter; fewer
+    than 1 % of such judges are pointed out at all. Outfit is not used, because a single slip can make it large. Not to
+    know an area is no reason.
     """
     usual = float(table["seconds_median"].median())
     return {row["judge"]: list(_sentences(row, usual)) for row in table.to_dict("records")}
@@ -275,7 +294,7 @@ def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
 def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
     yield from _kind_sentences(row)
     told = np.isfinite(row.get("p_reversed", np.nan))  # a model of judges says what kind this one is
-    if row["agreement_high"] < 0.5 and not told:
+    if row["agreement_high"] < 0.5 and _rarely(row, "agreement", "decided") and not told:
         yield (
             f"Disagreed with the other judges in {100 * (1 - row['agreement']):.0f} % of answers: perhaps the question "
             "was read the other way round."
@@ -287,11 +306,21 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
         yield f"Chose the {side} area in {100 * max(row['left_share'], 1 - row['left_share']):.0f} % of answers."
     if row["comparisons"] >= 10 and row["seconds_median"] < max(min(usual / 3, 2.0), TOO_FAST):
         yield f"Half of the answers took less than {row['seconds_median']:.1f} seconds."
-    if row["repeats"] >= 5 and row["consistency"] <= 0.5:
-        same = 100 * row["consistency"]
-        yield f"Saw {row['repeats']:,} pairs again, and answered only {same:.0f} % of them the same way."
-    if row["comparisons"] >= 10 and row["undecided"] > 0.5:
-        yield f"Left undecided {100 * row['undecided']:.0f} % of the pairs."
+    if _rarely(row, "consistency", "repeats"):
+        same, expected = 100 * row["consistency"], 100 * row["consistency_expected"]
+        yield (
+            f"Saw {row['repeats']:,} pairs again, and answered only {same:.0f} % of them the same way, where the other "
+            f"judges' answers suggest {expected:.0f} %."
+        )
+    answered = row["comparisons"] - row["unknown"]
+    if answered >= 10 and row["ties"] + row["skipped"] > answered / 2:
+        yield f"Left undecided {100 * (row['ties'] + row['skipped']) / answered:.0f} % of the pairs."
+
+
+def _rarely(row: dict[Any, Any], share: str, of: str) -> bool:
+    """Say whether a share is rarely as low by chance. A binomial tail is the longest that these expectations allow."""
+    n, expected = row[of], row[f"{share}_expected"]
+    return bool(n > 0 and bdtr(round(row[share] * n), n, expected) < RARE)
 
 
 def _kind_sentences(row: dict[Any, Any]) -> Iterator[str]:
@@ -335,25 +364,31 @@ def _outcomes(data: Comparisons) -> dict[str, FloatArray | IntArray]:
 
 def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
     with one_thread():
-        chance = others_chances(data, belief)
-    known = np.isfinite(chance)
-    p, won, judge, size = chance[known], data.first_won[known], data.judge[known], len(data.judges)
-    p = np.clip(p, 1e-12, 1 - 1e-12)
+        chance, shared = _held_out(data, belief)
+    known, size = np.isfinite(chance), len(data.judges)
+    p, won, judge = np.clip(chance[known], 1e-12, 1 - 1e-12), data.first_won[known], data.judge[known]
     squares = mean_squares(won, p, judge, size)
     n = np.bincount(judge, minlength=size)
     agreed = np.bincount(judge, won == (p > 0.5), size)
     low, high = share_interval(agreed, n)
     there = np.where(n > 0, 1.0, np.nan)
+    rows, _ = data.repeated()
+    again, same = data.repeats()
+    alike = np.bincount(data.judge[rows], chance[rows] ** 2 + (1 - chance[rows]) ** 2, size)
     with np.errstate(invalid="ignore", divide="ignore"):
+        variance = squares.infit_sd**2 + shared / np.bincount(judge, p * (1 - p), size) ** 2
         return {
             "infit": squares.infit,
-            "infit_z": (squares.infit - 1) / squares.infit_sd,
+            "infit_z": (squares.infit - 1) / np.sqrt(variance),
             "outfit": squares.outfit,
             "outfit_z": (squares.outfit - 1) / squares.outfit_sd,
             "agreement": agreed / n,
             "agreement_low": there * low,
             "agreement_high": there * high,
             "agreement_expected": np.bincount(judge, np.maximum(p, 1 - p), size) / n,
+            "repeats": again,
+            "consistency": same / again,
+            "consistency_expected": alike / again,
         }
 
 

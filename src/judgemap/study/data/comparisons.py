@@ -231,14 +231,18 @@ class Comparisons(Displayed):
         >>> data.repeats()
         (array([2]), array([1]))
         """
+        rows, same = self.repeated()
+        size = len(self.judges)
+        return np.bincount(self.judge[rows], minlength=size), np.bincount(self.judge[rows[same]], minlength=size)
+
+    def repeated(self) -> tuple[IntArray, BoolArray]:
+        """Return the rows in which a judge decides a pair again, and whether each answer is the last one's."""
         named = np.flatnonzero(self.decided & (self.judge >= 0))
         key = self.judge[named] * max(len(self.pairs.first), 1) + self.pairs.number[named]
         order = np.argsort(key, kind="stable")
         again = np.diff(key[order]) == 0
-        won, judge = self.first_won[named][order], self.judge[named][order][1:]
-        same = again & (won[1:] == won[:-1])
-        size = len(self.judges)
-        return np.bincount(judge[again], minlength=size), np.bincount(judge[same], minlength=size)
+        rows = named[order]
+        return rows[1:][again], (self.first_won[rows[1:]] == self.first_won[rows[:-1]])[again]
 
     def per_judge(self) -> dict[str, int]:
         """Count each judge's comparisons, in the order in which judges first appear; unnamed ones are left out."""

@@ -14,8 +14,9 @@ import xarray as xr
 from scipy.special import expit
 
 from judgemap.core.assess import posterior
-from judgemap.core.assess.misfit import Shown, chosen_first
+from judgemap.core.assess.misfit import Shown, chosen_first, contradicted
 from judgemap.core.assess.posterior import Summary
+from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import Covariance, independent
 from judgemap.core.samplers.diagnostics import (
@@ -28,7 +29,7 @@ from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, plots
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.assess.verdict import Verdict, judge_fit
+from judgemap.study.assess.verdict import ENDLESS, Evidence, Reach, Verdict, judge_fit
 from judgemap.study.fit.draws import compressed, evenly, thinned
 from judgemap.study.fit.folder import FIT, new_folder, write_whole
 from judgemap.study.fit.priors import PRIORS, prior_covariance
@@ -44,6 +45,8 @@ WORK = 100_000_000
 """The most pairs × draws for which probabilities are computed; beyond that, evenly spaced draws are used."""
 CHUNK = 250_000
 """Pairs × draws at a time: two megabytes, which fit into a processor's cache."""
+MOST_FAILED = 0.01
+"""The share of proposals that may fail: one is rightly rejected, but many leave part of the posterior unseen."""
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 
@@ -239,9 +242,9 @@ class Fit(Displayed):
         texts = []
         if not self.record.complete:
             texts.append(f"The fit was stopped after {draws:,} of {self.record.plan.draws:,} draws per chain.")
-        broke_down = int(self.sample_stats.get("divergences", xr.DataArray(0)).sum())  # older fits did not count them
-        if broke_down:
-            proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
+        broke_down = int(self.sample_stats["divergences"].sum())
+        proposals = self.posterior.sizes["chain"] * draws * self.record.plan.thin
+        if broke_down > MOST_FAILED * proposals:
             texts.append(
                 f"{broke_down:,} of {proposals:,} proposals failed, so the chains may have missed part of the "
                 "posterior: try the other sampler, or a narrower prior for the strengths."
@@ -264,8 +267,31 @@ class Fit(Displayed):
     @property
     def verdict(self) -> Verdict:
         """Whether the fit can be used: the verdict stored by `judged`, or else what the draws alone say."""
-        return self.record.verdict or judge_fit(
-            self.warnings, None, None, None, differ=False, stopped=not self.record.complete
+        return self.record.verdict or judge_fit(self.evidence)
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the draws and the counts say to a verdict."""
+        return Evidence(warnings=self.warnings, stopped=not self.record.complete, reach=self.reach)
+
+    @cached_property
+    def counts(self) -> PairCounts:
+        """How often each pair was compared, and how often its first area won."""
+        pairs = self.observed_data
+        ends = (self.map.index(pairs[end].to_numpy().tolist()) for end in ("first", "second"))
+        names = ("n", "wins", "ties") if "ties" in pairs else ("n", "wins")
+        return PairCounts(len(self.map), *ends, *(pairs[name].to_numpy() for name in names))
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far the answers reach the areas."""
+        met = np.unique([self.counts.first, self.counts.second])
+        return Reach(
+            areas=len(self.map),
+            compared=len(met),
+            groups=len(np.unique(self.counts.components()[met])),
+            endless=int((self.areas["risk_high"] - self.areas["risk_low"] > ENDLESS).sum()),
+            contradicted=contradicted(self.counts),
         )
 
     def judged(self, verdict: Verdict) -> Self:

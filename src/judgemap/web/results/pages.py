@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from judgemap.study.assess.findings import AreaFinding, AreaFindings, Findings, RiskRow
-from judgemap.study.assess.verdict import Verdict, judge_fit
+from judgemap.study.assess.verdict import Evidence, Verdict, judge_fit
 from judgemap.study.fit.record import DataFacts
 from judgemap.study.fit.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.study.fit.settings import View as MapView
@@ -143,7 +143,7 @@ def add_verdicts(runs: Iterable[FitRun]) -> None:
         if told:
             run.verdict = Verdict.from_dict(told)
         elif run.explained_at is not None:  # the worker tried, and could not tell
-            run.verdict = judge_fit(run.warnings, None, None, None, differ=run.doubts_judges)
+            run.verdict = judge_fit(Evidence(warnings=run.warnings, differ=run.doubts_judges))
 
 
 def whole_fits(study: Study) -> QuerySet[FitRun]:

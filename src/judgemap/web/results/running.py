@@ -198,7 +198,7 @@ class Subject:
     @cached_property
     def explanation(self) -> Explanation:
         """The explanation of the fit."""
-        return Explanation(self.fit, self.data)
+        return Explanation(self.fit, self.data, len(self.run.left_out))
 
     @cached_property
     def gallery(self) -> Gallery:
