@@ -7,9 +7,11 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import judgemap as jm
-from judgemap.report.pages.briefing import About, briefing
+from judgemap.report.figures.picture import Picture
+from judgemap.report.pages.briefing import About, Gallery, briefing
 from judgemap.study.assess.explain import Explanation
 
 QUESTION = "Which of the two has the LOWER rate?"
@@ -128,6 +130,17 @@ def others(study):
     """The paper's comparison: without the busiest judge, and that judge alone."""
     parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
     return {name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60) for name, part in parts.items()}
+
+
+@pytest.fixture
+def undrawn(undrawn, monkeypatch):
+    """Leave a briefing's figures out: each is an empty picture that names its areas."""
+
+    def empty(gallery, name):
+        alt = f"{name}: {', '.join(gallery.fit.map.names)}"
+        return gallery._drawn.setdefault(name, Picture(Figure(figsize=(1, 1)), alt))
+
+    monkeypatch.setattr(Gallery, "__getitem__", empty)
 
 
 @pytest.fixture(scope="session")

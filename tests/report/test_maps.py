@@ -186,7 +186,6 @@ def test_a_large_detailed_map_stays_small(dar_es_salaam):
     areas = jm.read_areas(dar_es_salaam / "areas.geojson", id="id")
     values = np.linspace(-2, 2, len(areas))
     assert len(maps.choropleth(areas, values, RISK, numbered=range(10)).svg()) < 300_000
-    assert len(maps.adjacency_map(areas).svg()) < 320_000
     assert len(maps.choropleth(replace(areas, geometry=None), values, RISK).svg()) < 300_000
 
 

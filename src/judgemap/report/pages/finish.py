@@ -106,6 +106,17 @@ RENDERERS = (
 )
 """Programs that can print a page to PDF, by the names they have on the PATH."""
 
+FLAGS = (
+    "--headless",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-extensions",
+    "--disable-dev-shm-usage",
+    "--no-pdf-header-footer",
+    "--export-tagged-pdf",
+    "--generate-pdf-document-outline",
+)
+
 LIMIT = 120.0
 """How many seconds printing may take."""
 
@@ -134,21 +145,10 @@ def write_pdf(html: str, path: str | Path, limit: float = LIMIT) -> Path:
     with tempfile.TemporaryDirectory(prefix="judgemap-pdf-") as folder:
         page, printed = Path(folder, "page.html"), Path(folder, "page.pdf")
         page.write_text(html, encoding="utf-8")
-        command = [
-            str(renderer),
-            "--headless",
-            "--disable-gpu",
-            "--no-first-run",
-            "--disable-extensions",
-            "--disable-dev-shm-usage",
-            "--no-pdf-header-footer",
-            "--export-tagged-pdf",
-            "--generate-pdf-document-outline",
-            f"--user-data-dir={folder}/profile",
-            f"--print-to-pdf={printed}",
-            *(["--no-sandbox"] if _is_root() else []),
-            page.as_uri(),
-        ]
+        # As root the browser's sandbox cannot start, and our page has no script to contain.
+        root = hasattr(os, "geteuid") and os.geteuid() == 0
+        places = [f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}", page.as_uri()]
+        command = [str(renderer), *FLAGS, *(["--no-sandbox"] if root else []), *places]
         try:
             done = subprocess.run(command, capture_output=True, timeout=limit, check=False)
         except subprocess.TimeoutExpired:
@@ -164,8 +164,3 @@ def write_pdf(html: str, path: str | Path, limit: float = LIMIT) -> Path:
                 "print it from a browser"
             )
         return write_whole(path, printed.read_bytes())
-
-
-def _is_root() -> bool:
-    """Return whether we run as root: the browser's sandbox cannot start then, and our page has no script to contain."""
-    return hasattr(os, "geteuid") and os.geteuid() == 0

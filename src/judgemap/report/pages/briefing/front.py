@@ -257,12 +257,10 @@ def _order(fit: Fit) -> Point:
     if len(order) > TOP:
         last = table.iloc[order[TOP - 1]]
         outside = int((table["p_top10"].to_numpy()[order[TOP:]] >= 1 - SURE).sum())
-        sure = len(surely_top(fit))
-        these = f"{in_words(sure)} are" if sure > 1 else f"{'one' if sure else 'none'} is"
         sentences += [
             (
-                f"Of the ten listed, {these} among the ten highest with a probability above 95 %; "
-                f"{counted(outside, 'area')} outside the list could belong there (probability 5 % or more)."
+                f"Among the ten highest with a probability above 95 %: {in_words(len(surely_top(fit)))} of those "
+                f"listed; {counted(outside, 'area')} outside the list could belong there (probability 5 % or more)."
             ),
             f"Number ten, {isolated(last['name'])}, could rank from {last['rank_low']} to {last['rank_high']} (95 %).",
         ]
@@ -276,20 +274,14 @@ def _few(fit: Fit) -> Point:
     never, middle = np.flatnonzero(seen == 0), int(np.median(seen))
     sentences = []
     if len(never):
-        one = len(never) == 1
-        rests = "on the assumptions alone"
-        if fit.record.model != "standard":
-            rests = f"on {'its' if one else 'their'} neighbours alone"
-        was = f"{'was' if one else 'were'} never compared and {'rests' if one else 'rest'}"
-        sentences.append(f"{capital(counted(len(never), 'area'))} {was} {rests}: {_names(fit, never)}.")
+        by = "the assumptions" if fit.record.model == "standard" else "neighbours"
+        sentences.append(f"Never compared, so placed by {by} alone: {_names(fit, never)}.")
     rare = np.flatnonzero((seen > 0) & (seen < middle / 2))
     rare = rare[np.argsort(seen[rare], kind="stable")]
-    told = [f"{isolated(fit.map.names[area])} ({seen[area]})" for area in rare[:5]]
     if len(rare):
-        more = f" and {in_words(len(rare) - 5)} more" if len(rare) > 5 else ""
+        told = listed([f"{fit.map.names[area]} ({seen[area]})" for area in rare])
         sentences.append(
-            f"The median area took part in {middle:,} comparisons, but these areas in fewer than half as many: "
-            f"{', '.join(told)}{more}."
+            f"The median area took part in {middle:,} comparisons, but these areas in fewer than half as many: {told}."
         )
     elif not len(never):
         least = int(seen.argmin())
