@@ -60,16 +60,14 @@ TABLE = [
     ("dashboard:now", "get", {}, READ),
     ("dashboard:picture", "get", {}, READ),
     ("dashboard:areas", "get", {}, READ),
-    ("dashboard:judges", "get", {}, READ),
-    ("dashboard:judge", "get", {}, READ),
-    ("dashboard:act", "post", {"act": "leave out", "reason": "a test"}, MOVE),
-    ("dashboard:act", "post", {"act": "without"}, MOVE),
-    ("dashboard:reliability", "get", {}, READ),
-    ("dashboard:planning", "get", {}, READ),
-    ("dashboard:forecast", "post", {}, MOVE),
-    ("dashboard:forecast_news", "get", {}, READ),
-    ("dashboard:plan", "post", {"judges": "4", "per_judge": "20", "differ": "0.5"}, MOVE),
-    ("dashboard:plan_news", "get", {}, READ),
+    ("fits:judges", "get", {}, READ),
+    ("fits:judge", "get", {}, READ),
+    ("fits:act", "post", {"act": "leave out", "reason": "a test"}, MOVE),
+    ("fits:act", "post", {"act": "without"}, MOVE),
+    ("fits:reliability", "get", {}, READ),
+    ("fits:planning", "get", {}, READ),
+    ("fits:plan", "post", {"judges": "4", "per_judge": "20", "differ": "0.5"}, MOVE),
+    ("fits:plan_news", "get", {}, READ),
     ("fits:list", "get", {}, READ),
     ("fits:new", "get", {}, READ),
     ("fits:new", "post", {"model": "standard"}, MOVE),
@@ -130,7 +128,7 @@ def site(owned, judge, people) -> Study:
 
 def address(name: str, study: Study, judge) -> str:
     of_one = name.startswith("results:") or name in {f"fits:{each}" for each in OF_ONE}
-    more = [judge.name] if name == "dashboard:judge" else MORE.get(name, [])
+    more = [judge.name] if name == "fits:judge" else MORE.get(name, [])
     more = [study.pk, *more] if name in ("studies:picture", "studies:shapes") else more
     return reverse(name, args=[study.slug, *([1] if of_one else []), *more])
 
@@ -151,7 +149,7 @@ def visits(site: Study, judge, browser: Client) -> Iterator[tuple[tuple, int, st
         name, method, fields, _ = row
         with transaction.atomic():
             before = state()
-            given = fields | ({"judge": judge.name} if name == "dashboard:act" else {})
+            given = fields | ({"judge": judge.name} if name == "fits:act" else {})
             response = getattr(browser, method)(address(name, site, judge), given)
             body = b"".join(response.streaming_content) if response.streaming else response.content
             changed = state() != before
@@ -183,7 +181,7 @@ def test_nobody_else_learns_that_there_is_a_study(site, clients, judge, who):
         assert not changed, row
         assert site.version.title not in said, row
         assert "Ward 1.1" not in said, row
-        assert row[0] == "dashboard:judge" or judge.name not in said, row
+        assert row[0] == "fits:judge" or judge.name not in said, row
 
 
 def test_nothing_is_taken_without_a_csrf_token(site, people, judge):

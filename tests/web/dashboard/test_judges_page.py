@@ -12,14 +12,14 @@ from judgemap.errors import StudyError
 from judgemap.report.words.text import share
 from judgemap.study.assess.findings import Findings
 from judgemap.study.assess.judges import judge_table
-from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.counting import count
-from judgemap.web.dashboard.judges import judge_rows
 from judgemap.web.judge import answering as judging
 from judgemap.web.judge import joining
 from judgemap.web.judge.models import Judge, UnknownArea
 from judgemap.web.people.export import export_files
+from judgemap.web.results import actions
 from judgemap.web.results.files import open_fit
+from judgemap.web.results.judges import judge_rows
 from judgemap.web.results.models import Exclusion, FitRun, FitView
 from judgemap.web.studies.models import Act
 
@@ -36,7 +36,7 @@ def library(played, fitted, tmp_path):
 
 
 def page(client, name: str, study, *more: str) -> str:
-    response = client.get(reverse(f"dashboard:{name}", args=[study.slug, *more]))
+    response = client.get(reverse(f"fits:{name}", args=[study.slug, *more]))
     assert response.status_code == 200
     return response.content.decode()
 
@@ -46,13 +46,14 @@ def test_the_rows_are_the_librarys(played, explained, library):
     assert {row.name for row in rows} == set(library.index)
     for row in rows:
         expected = library.loc[row.name]
-        assert (row.shown, row.decided, row.left, row.ties, row.skips) == tuple(
+        said = row.answers
+        assert (said.shown, said.decided, said.left, said.tie, said.skipped) == tuple(
             int(expected[each]) for each in ("comparisons", "decided", "left", "ties", "skipped")
         )
-        assert row.unknown <= expected["unknown"] <= row.unknown + 1  # the open pair counts as unknown in the export
-        if row.decided:
-            assert (row.left_share, *row.left_interval) == tuple(expected[["left_share", "left_low", "left_high"]])
-        assert row.seconds == tuple(expected[["seconds_low", "seconds_median", "seconds_high"]])
+        assert said.unknown <= expected["unknown"] <= said.unknown + 1  # the open pair counts as unknown in the export
+        if said.decided:
+            assert (said.left_share, *row.left_interval) == tuple(expected[["left_share", "left_low", "left_high"]])
+        assert row.seconds == list(expected[["seconds_low", "seconds_median", "seconds_high"]])
         assert row.repeats == expected["repeats"]
         if row.repeats:
             assert row.consistency == expected["consistency"]
@@ -115,7 +116,7 @@ def test_repeats_are_counted_pair_by_pair(owned, edit):
 
 def act(client, study, what: str, names, **more):
     fields = {"act": what, "judge": names} | more
-    return client.post(reverse("dashboard:act", args=[study.slug]), fields, follow=False)
+    return client.post(reverse("fits:act", args=[study.slug]), fields, follow=False)
 
 
 def test_leaving_out_and_taking_back_is_kept_in_the_log(played, clients, people):
@@ -147,7 +148,7 @@ def test_leaving_out_and_taking_back_is_kept_in_the_log(played, clients, people)
 def test_what_cannot_be_done_is_said(played, clients, what, fields, sentence):
     name = Judge.objects.filter(study=played, judged__gt=0).first().name
     form = {"act": what, "judge": name, "reason": "x"} | fields
-    response = clients["owner"].post(reverse("dashboard:act", args=[played.slug]), form, follow=True)
+    response = clients["owner"].post(reverse("fits:act", args=[played.slug]), form, follow=True)
     assert sentence in response.content.decode()
     assert not Exclusion.objects.exists()
     assert not FitRun.objects.exists()
@@ -210,7 +211,7 @@ def test_what_is_missing_is_said(owned, clients, visit):
 
 def test_a_judge_without_a_pair_is_not_found(owned, clients):
     name = joining.invite(owned, 1)[0].name
-    assert clients["owner"].get(reverse("dashboard:judge", args=[owned.slug, name])).status_code == 404
+    assert clients["owner"].get(reverse("fits:judge", args=[owned.slug, name])).status_code == 404
 
 
 def test_a_fit_in_which_judges_differ_tells_how(played, explained, clients):
@@ -265,9 +266,9 @@ def test_a_judge_of_another_study_is_not_found(played, clients, areas, definitio
 
     other = visit(of=editing.open_study(making.create_study(definition, areas)))
     other.answer("left")
-    assert clients["owner"].get(reverse("dashboard:judge", args=[played.slug, other.name])).status_code == 404
+    assert clients["owner"].get(reverse("fits:judge", args=[played.slug, other.name])).status_code == 404
     response = clients["owner"].post(
-        reverse("dashboard:act", args=[played.slug]),
+        reverse("fits:act", args=[played.slug]),
         {"act": "leave out", "reason": "x", "judge": other.name},
         follow=True,
     )

@@ -7,8 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from judgemap.web.results import forgetting, risk_map, running
+from judgemap.web.results.layers import layer_makers
 from judgemap.web.results.models import FitArea, FitRun
-from judgemap.web.results.risk_map import make_layers
 from judgemap.web.studies.models import Tile
 
 
@@ -63,7 +63,7 @@ def test_the_page_holds_no_shape_and_works_without_a_script(large, page):
 
 @pytest.mark.parametrize("name", ["risk", "sd", "rank", "width", "top10"])
 def test_the_picture_has_every_area_in_its_colour(large, page, name):
-    layer = make_layers(large.rows, {})[name]
+    layer = layer_makers(large.rows, {})[name]()
     picture = page(large, "map_picture", layer=name).content.decode()
     for shade, colour in enumerate(layer.colours):
         drawn = re.search(rf'<path d="([^"]+)" fill="{colour}"', picture)
@@ -75,13 +75,6 @@ def test_the_picture_has_every_area_in_its_colour(large, page, name):
 def test_a_layer_that_is_not_there_is_not_drawn(large, page):
     assert page(large, "map_picture", layer="nothing").status_code == 404
     assert page(large, layer="nothing").status_code == 200
-
-
-def test_others_see_nothing(large, clients):
-    for name in ("map.svg", "map/colours"):
-        address = f"/studies/{large.study.slug}/fits/{large.number}/{name}"
-        assert clients["stranger"].get(address).status_code == 404
-        assert clients["anonymous"].get(address).status_code == 302
 
 
 def test_the_table_of_areas_is_read_once(large, page, table_rows):
@@ -128,11 +121,3 @@ def test_whom_areas_met_goes_with_the_results_and_with_the_study(apart):
     running.keep_findings(apart, {"met": [[]] * 16})
     forgetting.remove_fits(apart.study)
     assert not FitArea.objects.exists()
-
-
-def test_a_verdict_does_not_claim_that_judges_are_unknown(large, page):
-    """Of a large map's fit by an earlier version, nothing is kept about judges: nobody looked."""
-    FitRun.objects.filter(pk=large.pk).update(findings={"warnings": []})
-    html = page(large).content.decode()
-    assert "We did not check whether the judges agree." in html
-    assert "do not say who gave them" not in html

@@ -1,118 +1,108 @@
 """Fits side by side: the correlations, changes and maps are those of the library's fits."""
 
-import re
-
 import numpy as np
 import pytest
 import scipy.stats
 
 from judgemap.report.figures.colours import RISK
 from judgemap.study.assess.comparing import compare_fits
-from judgemap.web.results.compare import change_limits, draw_scatter
+from judgemap.web.results.compare import Side, change_limits, draw_scatter
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.models import Act
 
-
-def number(value: float) -> str:
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+NAMES = ("spatial", "without", "clusters")
 
 
 @pytest.fixture
 def three(answered, keep):
-    return [keep(answered, name) for name in ("spatial", "without", "clusters")]
+    return [keep(answered, name) for name in NAMES]
 
 
-def tables(html: str, text_of) -> list[list[list[str]]]:
-    return [
-        [
-            [text_of(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.S)]
-            for row in re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.S)
-        ]
-        for body in re.findall(r"<tbody>(.*?)</tbody>", html, re.S)
-    ]
+@pytest.fixture
+def compared(three, page):
+    """What the page shows of the first fit beside others."""
+
+    def got(*numbers: int):
+        return page(three[0], "compare", **{"with": [str(each) for each in numbers]}).context["compared"]
+
+    return got
 
 
-def test_every_two_fits_have_their_correlations(three, page, made, text_of):
-    html = page(three[0], "compare", **{"with": ["2", "3"]}).content.decode()
-    risks = [np.median(made[name].fit.risk, axis=0) for name in ("spatial", "without", "clusters")]
+@pytest.fixture(scope="session")
+def risks(made):
+    return [np.median(made[name].fit.risk, axis=0) for name in NAMES]
+
+
+def test_every_two_fits_have_their_correlations(compared, risks):
     titles = ["Fit 1: spatial model", "Fit 2: spatial model, without anna000000", "Fit 3: cluster model"]
-    expected = [
-        [titles[a], titles[b], f"{scipy.stats.pearsonr(risks[a], risks[b])[0]:.3f}",
-         f"{scipy.stats.spearmanr(risks[a], risks[b])[0]:.3f}"]
-        for a, b in ((0, 1), (0, 2), (1, 2))
-    ]  # fmt: skip
-    assert tables(html, text_of)[0] == expected
+    found = [
+        (first.title, second.title, alike.pearson, alike.spearman) for first, second, alike in compared(2, 3).likeness
+    ]
+    for (first, second, *values), (a, b) in zip(found, ((0, 1), (0, 2), (1, 2)), strict=True):
+        assert (first, second) == (titles[a], titles[b])
+        both = scipy.stats.pearsonr(risks[a], risks[b])[0], scipy.stats.spearmanr(risks[a], risks[b])[0]
+        assert values == pytest.approx(both)
 
 
-def test_fits_that_disagree_about_the_leader_say_so(three, page, text_of):
+def test_fits_that_disagree_about_the_leader_say_so(three, compared):
     first, other, _ = three
-    leader = max(first.rows, key=lambda row: row["risk_median"])["name"]
-    rival = min(first.rows, key=lambda row: row["risk_median"])["name"]
-    for row in other.rows:
-        row["risk_median"] = {leader: 8.0, rival: 7.0}.get(row["name"], row["risk_median"])
-    other.save()
-    agree = text_of(page(first, "compare", **{"with": "2"}).content.decode())
-    assert f"Both put {leader} first." in agree
-    next(row for row in other.rows if row["name"] == rival)["risk_median"] = 9.0
-    other.save()
-    disagree = text_of(page(first, "compare", **{"with": "2"}).content.decode())
-    assert f"this fit puts {leader} first, the other {rival}. Do not rely on either being the highest." in disagree
+    leader, rival = (pick(first.rows, key=lambda row: row["risk_median"])["name"] for pick in (max, min))
+    said = []
+    for height in (7.0, 9.0):
+        for row in other.rows:
+            row["risk_median"] = {leader: 8.0, rival: height}.get(row["name"], row["risk_median"])
+        other.save()
+        said.append(compared(2).others[0].leaders)
+    assert (leader in said[0], rival in said[0]) == (True, False)
+    assert (leader in said[1], rival in said[1]) == (True, True)
 
 
 def test_the_largest_changes_are_the_librarys(three, page, made, text_of):
-    html = page(three[0], "compare", **{"with": "2"}).content.decode()
-    compared = compare_fits(made["spatial"].fit, made["without"].fit)
-    areas = compared.areas.set_index("name")
-    rows = tables(html, text_of)[1]
-    assert len(rows) == 10
-    changes = np.abs(areas["change"].to_numpy())
-    assert [row[0] for row in rows] == areas.index[np.argsort(-changes, kind="stable")[:10]].tolist()
-    for name, here, there, change, place in rows:
-        area = areas.loc[name]
-        assert here.split()[0] == number(area["risk_base"])
-        assert there.split()[0] == number(area["risk_other"])
-        assert change.removeprefix("+") == number(area["change"])
-        assert place == f"{area['rank_base']} → {area['rank_other']}"
-    assert f"{compared.same_top} of the {compared.top} areas of highest risk are the same" in text_of(html)
+    response = page(three[0], "compare", **{"with": "2"})
+    other, library = response.context["compared"].others[0], compare_fits(made["spatial"].fit, made["without"].fit)
+    areas = library.areas.set_index("name")
+    order = areas.index[np.argsort(-np.abs(areas["change"].to_numpy()), kind="stable")[:10]].tolist()
+    assert [each.base["name"] for each in other.movers] == order
+    for each in other.movers:
+        area = areas.loc[each.base["name"]]
+        found = each.base["risk_median"], each.other["risk_median"], each.base_place, each.other_place
+        assert found == pytest.approx(tuple(area[["risk_base", "risk_other", "rank_base", "rank_other"]]))
+        assert float(each.change.replace("−", "-")) == pytest.approx(area["change"], abs=0.0051)
+    assert (other.alike.same_top, other.alike.top) == (library.same_top, library.top)
+    assert f"{library.same_top} of the {library.top} areas of highest risk are the same" in text_of(
+        response.content.decode()
+    )
 
 
-def test_maps_share_one_scale(three, page, made):
-    html = page(three[0], "compare", **{"with": ["2", "3"]}).content.decode()
-    risks = [np.median(made[name].fit.risk, axis=0) for name in ("spatial", "without", "clusters")]
+def test_maps_share_one_scale(compared, risks):
     limits = RISK.limits_for(np.concatenate(risks))
     colours = RISK.shades(limits)
-    maps = re.findall(r'aria-label="Map of estimated risk.*?</svg>', html, re.S)
-    assert len(maps) == 3
-    for drawn, risk in zip(maps, risks, strict=True):
-        fills = {
-            int(area): fill
-            for fill, group in re.findall(r'<g fill="(#\w+)">(.*?)</g>', drawn, re.S)
-            for area in re.findall(r'href="#a(\d+)"', group)
-        }
+    for drawn, risk in zip(compared(2, 3).maps.drawn, risks, strict=True):
+        fills = {area: colour for colour, members in drawn.fills for area in members}
         classes = np.searchsorted(limits, risk, side="right") - 1
         assert [fills[area] for area in range(len(risk))] == [colours[each] for each in classes]
 
 
-def test_the_map_of_the_change_has_signs_as_well_as_colours(three, page, made):
-    html = page(three[0], "compare", **{"with": "3"}).content.decode()
-    change = np.median(made["clusters"].fit.risk, axis=0) - np.median(made["spatial"].fit.risk, axis=0)
+def test_the_map_of_the_change_has_signs_as_well_as_colours(compared, risks):
+    change = risks[2] - risks[0]
     cuts = change_limits(float(np.abs(change).max()))
-    drawn = re.search(r'aria-label="Map of the change.*?</svg>', html, re.S)[0]
-    assert drawn.count(">+</text>") == (change >= cuts[5]).sum()
-    assert drawn.count(">−</text>") == (change < cuts[2]).sum()
+    signs = [sign for *_, sign in compared(3).others[0].change.drawn[0].signs]
+    assert (signs.count("+"), signs.count("−")) == ((change >= cuts[5]).sum(), (change < cuts[2]).sum())
 
 
 def test_points_of_the_scatter_lie_where_the_risks_are():
-    base, other = np.array([-1.0, 0.0, 2.0]), np.array([-1.0, 1.0, 2.0])
-    scatter = draw_scatter(base, other, ["a", "b", "c"])
+    base, other = ([{"name": name, "risk_median": risk} for name, risk in zip("abc", risks, strict=True)]
+                   for risks in ((-1.0, 0.0, 2.0), (-1.0, 1.0, 2.0)))  # fmt: skip
+    scatter = draw_scatter(Side("", base, ""), Side("", other, ""))
     assert scatter.points == [(0.0, 300.0, "a"), (100.0, 100.0, "b"), (300.0, 0.0, "c")]
     assert (scatter.ticks[0], scatter.ticks[-1]) == ((0.0, 300.0, "−1"), (300.0, 0.0, "2"))
 
 
-def test_fits_of_other_answers_say_so(three, page, text_of):
-    words = text_of(page(three[0], "compare", **{"with": ["2", "3"]}).content.decode())
-    assert re.search(r"The fits use different answers: \d+ comparisons here, \d+ there", words)
-    assert "Both fits use the same answers." in words
+def test_fits_of_other_answers_say_so(three, compared):
+    same, other = (each.side.remark for each in compared(3, 2).others[::-1])
+    used = [str(run.record.data.used) for run in three[:2]]
+    assert not any(each in same for each in used)
+    assert all(each in other for each in used)
 
 
 def test_a_fit_under_way_refreshes_the_page(answered, keep, page):

@@ -22,7 +22,8 @@ from judgemap.study.assess.findings import Findings
 from judgemap.study.data.comparisons import Outcome
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.people.export import export_study
-from judgemap.web.results.risk_map import Asked, make_layers
+from judgemap.web.results.layers import layer_makers
+from judgemap.web.results.risk_map import Asked
 
 
 def minus(value: float) -> str:
@@ -253,7 +254,7 @@ def test_an_area_that_is_not_there(run, clients, position):
 def test_a_fit_of_two_areas_alike_has_all_its_layers():
     row = {"risk_median": 0.0, "risk_low": 0.0, "risk_high": 0.0, "risk_sd": 0.0, "rank": 1, "rank_low": 1,
            "rank_high": 2, "p_top10": 1.0, "name": "a"}  # fmt: skip
-    layers = make_layers([row, row], {1: [0.5, 0.5]})
+    layers = {name: make() for name, make in layer_makers([row, row], {1: [0.5, 0.5]}).items()}
     assert list(layers) == ["risk", "sd", "rank", "width", "top1", "top2"]
     for layer in layers.values():
         assert len(layer.fills) == 2
@@ -269,5 +270,5 @@ def test_a_picture_for_slides_has_the_map_its_title_and_its_legend(answered, kee
     assert f'{answered.slug}-fit-1-{layer}.svg"' in response["Content-Disposition"]
     assert len(drawn.findall(".//{*}g/{*}path[@fill]")) >= 16
     words = ["".join(each.itertext()) for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
-    shown = make_layers(run.rows, {}, Findings.from_dict(run.findings))[layer]
+    shown = layer_makers(run.rows, {}, Findings.from_dict(run.findings))[layer]()
     assert {answered.version.title, shown.scale.title, *(shown.ticks if layer == "risk" else ())} <= set(words)

@@ -1,4 +1,4 @@
-"""The states of a job, for fits, forecasts and plans: who gets it, who lost it, and who may still write about it."""
+"""The states of a job, for fits and plans: who gets it, who lost it, and who may still write about it."""
 
 import os
 import signal
@@ -9,8 +9,7 @@ import pytest
 from django.db import IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
-from judgemap.web.dashboard.models import Forecast, PanelPlan
-from judgemap.web.results.models import FitRun
+from judgemap.web.results.models import FitRun, Plan
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.jobs import CancelledError, StoppingError, TakenAwayError
 from judgemap.web.studies.models import BaseMap, Draft
@@ -23,15 +22,13 @@ def fit(owned) -> FitRun:
     return FitRun.objects.create(study=owned, version=owned.version, number=1)
 
 
-@pytest.fixture(params=["fit", "forecast", "plan"])
+@pytest.fixture(params=["fit", "plan"])
 def job(request, fit):
-    if request.param == "plan":
-        return PanelPlan.objects.create(study=fit.study, judges=4, per_judge=20, seed=1)
-    return fit if request.param == "fit" else Forecast.objects.create(fit=fit, seed=1)
+    return fit if request.param == "fit" else Plan.objects.create(study=fit.study, judges=4, per_judge=20, seed=1)
 
 
 def test_every_kind_is_known():
-    assert set(jobs.kinds()) == {FitRun, Forecast, PanelPlan, BaseMap, Draft}
+    assert set(jobs.kinds()) == {FitRun, Plan, BaseMap, Draft}
 
 
 def test_one_worker_gets_it(job):
@@ -41,9 +38,9 @@ def test_one_worker_gets_it(job):
 
 
 def test_the_job_that_has_waited_longest_comes_first(fit):
-    forecast = Forecast.objects.create(fit=fit, seed=1)
-    FitRun.objects.update(asked_at=forecast.asked_at + timedelta(seconds=1))
-    assert [jobs.claim_next("fits") for _ in range(3)] == [forecast, fit, None]
+    plan = Plan.objects.create(study=fit.study, judges=4, per_judge=20, seed=1)
+    FitRun.objects.update(asked_at=plan.asked_at + timedelta(seconds=1))
+    assert [jobs.claim_next("fits") for _ in range(3)] == [plan, fit, None]
 
 
 def test_a_draft_does_not_wait_for_a_fit(fit):
@@ -126,8 +123,7 @@ def test_a_silent_job_is_lost_and_its_worker_hears_of_it(job):
 
 
 def test_a_server_without_workers_marks_every_kind_of_lost_job(fit, monkeypatch):
-    Forecast.objects.create(fit=fit, seed=1)
-    PanelPlan.objects.create(study=fit.study, judges=4, per_judge=20, seed=1)
+    Plan.objects.create(study=fit.study, judges=4, per_judge=20, seed=1)
     Draft.objects.create(copy_of=fit.study)
     BaseMap.objects.create(study=fit.study)
     for kind in jobs.kinds():
@@ -136,7 +132,7 @@ def test_a_server_without_workers_marks_every_kind_of_lost_job(fit, monkeypatch)
     monkeypatch.setattr(worker, "close_old_connections", lambda: None)
     worker._now_and_then(worker.mark_lost)
     worker.STOPPING.clear()
-    assert [kind.objects.get().status for kind in jobs.kinds()] == ["lost"] * 5
+    assert [kind.objects.get().status for kind in jobs.kinds()] == ["lost"] * 4
 
 
 def test_a_job_asked_for_again_is_not_written_by_its_first_worker(job):

@@ -137,6 +137,11 @@ class AreaFinding:
     density: Sequence[float] = ()
 
     @property
+    def compared(self) -> int:
+        """How many of its comparisons had a winner."""
+        return self.wins + self.losses
+
+    @property
     def unexpected(self) -> tuple[float, float, float] | None:
         """The area's win rate and the interval that the fit expects, if the one is outside the other."""
         if self.win_rate is None or self.win_low is None or self.win_high is None:
@@ -349,48 +354,3 @@ class Findings:
     def checks(self) -> Sequence[Measure]:
         """What was counted in the answers and in simulated ones."""
         return self.check.checks
-
-
-class Expected(NamedTuple):
-    """What to expect of a study of some length: the mean over simulated studies, with its interval."""
-
-    mean: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastFinding:
-    """What more answers would bring: ``expected`` has each measure's expectation at each number of ``comparisons``.
-
-    The measures are sd, rank_error and found; see `planning.StudyPlan`. An unknown expectation is None.
-
-    >>> expected = {"sd": [[0.8, None, None], [0.6, 0.5, 0.7]]}
-    >>> kept = {"answers": 50, "comparisons": [50, 100], "top": 3, "expected": expected}
-    >>> forecast = ForecastFinding.from_dict(kept)
-    >>> forecast.at(50), forecast.at(75)
-    ({'sd': Expected(mean=0.8, low=0.8, high=0.8)}, None)
-    """
-
-    answers: int
-    comparisons: Sequence[int]
-    top: int
-    expected: Mapping[str, Sequence[Expected | None]]
-
-    @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> "ForecastFinding":
-        """Read what is stored of a plan; without an interval, the mean stands for both ends."""
-        expected = {
-            name: [None if mean is None else Expected(mean, *(mean if end is None else end for end in (low, high)))
-                   for mean, low, high in rows]
-            for name, rows in kept["expected"].items()
-        }  # fmt: skip
-        return cls(answers=kept["answers"], comparisons=kept["comparisons"], top=kept["top"], expected=expected)
-
-    def at(self, answers: int) -> dict[str, Expected] | None:
-        """Return what to expect at a number of answers, by measure; None if that is not known."""
-        if answers not in self.comparisons:
-            return None
-        there = {name: rows[self.comparisons.index(answers)] for name, rows in self.expected.items()}
-        known = {name: each for name, each in there.items() if each is not None}
-        return known if len(known) == len(there) else None

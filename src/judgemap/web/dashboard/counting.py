@@ -5,10 +5,10 @@ at any time. It is deleted when a judge withdraws.
 """
 
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from django.db import transaction
@@ -48,14 +48,63 @@ SLOWER = 10
 """The worker waits at least this many times as long as the last count took."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeFacts:
+class Outcomes(NamedTuple):
+    """Pairs by what was said about them; shares are None if there is nothing to share."""
+
+    left: int
+    right: int
+    tie: int
+    skipped: int
+    unknown: int
+    open: int
+
+    @property
+    def decided(self) -> int:
+        """Pairs with a winner."""
+        return self.left + self.right
+
+    @property
+    def judged(self) -> int:
+        """Pairs that were judged, by somebody who knows both areas."""
+        return self.decided + self.tie + self.skipped
+
+    @property
+    def answered(self) -> int:
+        """Pairs with any answer."""
+        return self.judged + self.unknown
+
+    @property
+    def shown(self) -> int:
+        """Pairs that were shown, answered or not."""
+        return sum(self)
+
+    @property
+    def left_share(self) -> float | None:
+        """The share of decided pairs in which the left area was chosen."""
+        return self.left / self.decided if self.decided else None
+
+    @property
+    def tie_share(self) -> float | None:
+        """The share of ties among the pairs judged."""
+        return self.tie / self.judged if self.judged else None
+
+    @property
+    def skip_share(self) -> float | None:
+        """The share of skips among the pairs judged."""
+        return self.skipped / self.judged if self.judged else None
+
+    @property
+    def unknown_share(self) -> float | None:
+        """The share of answers that say "I don't know this area"."""
+        return self.unknown / self.answered if self.answered else None
+
+
+class JudgeFacts(NamedTuple):
     """What a study's pages know about a judge besides the comparisons."""
 
     name: str
     judged: int
-    withdrawn: bool
-    joined: datetime
+    withdrawn_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,14 +119,6 @@ class Counted:
     data: Comparisons
     position: IntArray
     unknown_side: IntArray
-
-    @property
-    def place(self) -> IntArray:
-        """The number of each pair among its judge's, from 1; older studies went on counting after practice."""
-        first = np.full(len(self.judges), np.iinfo(np.int64).max)
-        np.minimum.at(first, self.data.judge, self.position)
-        places: IntArray = self.position - first[self.data.judge] + 1
-        return places
 
     @property
     def answered(self) -> BoolArray:
@@ -151,10 +192,10 @@ def add_up(counted: Counted, n_areas: int) -> Numbers:
         unknown=tally(counted.unknown("left"), counted.unknown("right")),
         hours=hours,
         in_hour=in_hour,
-        at_position=np.bincount(counted.place[answered])[1:],
+        at_position=np.bincount(counted.position[answered])[1:],
         times=np.array([np.median(seconds), at.min(), at.max()]) if len(at) else np.full(3, np.nan),
         judge_judged=np.array([judge.judged for judge in counted.judges], dtype=np.int64),
-        judge_withdrawn=np.array([judge.withdrawn for judge in counted.judges], dtype=np.bool_),
+        judge_withdrawn=np.array([judge.withdrawn_at is not None for judge in counted.judges], dtype=np.bool_),
         judge_last=last,
         linked=_linked(data) if data.decided.any() else np.zeros(2, dtype=np.int64),
     )
@@ -169,7 +210,7 @@ def _linked(data: Comparisons) -> IntArray:
 
 def count(study: Study) -> Counted:
     """Return a study's comparisons as they are now or, if there are very many, as the worker last read them."""
-    judges = list(_judges(study))
+    judges = _judges(study)
     kept = StudyCounts.objects.filter(study=study).values_list("rows", "names").first()
     if kept:
         rows, names = np.frombuffer(kept[0], ROW), kept[1]
@@ -187,18 +228,21 @@ def _counted(study: Study, judges: list[JudgeFacts], rows: Rows, names: list[str
     return Counted(judges, data, rows["position"].astype(np.int64), rows["unknown_side"].astype(np.int64))
 
 
-def _judges(study: Study) -> Iterator[JudgeFacts]:
-    """Yield the facts about each judge, by name."""
-    rows = Judge.objects.filter(study=study).order_by("name")
-    for name, judged, withdrawn, joined in rows.values_list("name", "judged", "withdrawn_at", "created_at"):
-        yield JudgeFacts(name, judged, withdrawn is not None, joined)
+def _judges(study: Study) -> list[JudgeFacts]:
+    """Return the facts about each judge, by name."""
+    rows = Judge.objects.filter(study=study).order_by("name").values_list(*JudgeFacts._fields)
+    return [JudgeFacts(*row) for row in rows]
+
+
+def _withdrawn(judges: list[JudgeFacts]) -> int:
+    return sum(each.withdrawn_at is not None for each in judges)
 
 
 def _stamp(study: Study, judges: list[JudgeFacts]) -> tuple[int | None, ...]:
     """Return numbers that change whenever a pair is shown or answered, an answer is changed, or a judge withdraws."""
     answers = Answer.objects.filter(pair__judge__study=study).aggregate(last=Max("pk"), count=Count("pk"))
     shown = Pair.objects.filter(judge__study=study).aggregate(last=Max("pk"), count=Count("pk"))
-    return (*answers.values(), *shown.values(), sum(each.withdrawn for each in judges))
+    return (*answers.values(), *shown.values(), _withdrawn(judges))
 
 
 @lru_cache(maxsize=4)
@@ -234,7 +278,7 @@ def keep_counts(study: Study) -> bool:
     began = timezone.now()
     if StudyCounts.objects.filter(study=study, due_at__gt=began).exists():
         return False
-    judges = list(_judges(study))
+    judges = _judges(study)
     names = [facts.name for facts in judges]
     rows = _read(study, tuple(names))
     packed = add_up(_counted(study, judges, rows, names), study.areas.count()).pack()
@@ -242,9 +286,7 @@ def keep_counts(study: Study) -> bool:
     kept = {"packed": packed, "rows": rows.tobytes(), "names": names, "due_at": due}
     with transaction.atomic():  # whoever withdraws waits for this, or is noticed
         held = Judge.objects.select_for_update(no_key=True).filter(study=study).order_by("name")
-        if sum(gone is not None for gone in held.values_list("withdrawn_at", flat=True)) == sum(
-            each.withdrawn for each in judges
-        ):
+        if sum(gone is not None for gone in held.values_list("withdrawn_at", flat=True)) == _withdrawn(judges):
             StudyCounts.objects.update_or_create(study=study, defaults=kept)
     return True
 

@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from judgemap.core.types import IntArray
-from judgemap.study.data.comparisons import Outcome
 from judgemap.web.dashboard.charts import Chart, bar_chart
-from judgemap.web.dashboard.counting import HOUR, Numbers, numbers_of
+from judgemap.web.dashboard.counting import HOUR, Numbers, Outcomes, numbers_of
 from judgemap.web.dashboard.maps import LAYERS, NEVER, SHADES, AreaMap, area_map
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.areas import area_names
@@ -95,47 +94,6 @@ class JudgeNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
-    """Answers by what was said."""
-
-    left: int
-    right: int
-    tie: int
-    skipped: int
-    unknown: int
-
-    @property
-    def judged(self) -> int:
-        """Pairs that were judged, by somebody who knows both areas."""
-        return self.left + self.right + self.tie + self.skipped
-
-    @property
-    def answered(self) -> int:
-        """Pairs with any answer."""
-        return self.judged + self.unknown
-
-    @property
-    def decided(self) -> int:
-        """Pairs with a winner."""
-        return self.left + self.right
-
-    @property
-    def tie_share(self) -> float:
-        """The share of ties among the pairs judged."""
-        return self.tie / max(self.judged, 1)
-
-    @property
-    def skip_share(self) -> float:
-        """The share of skips among the pairs judged."""
-        return self.skipped / max(self.judged, 1)
-
-    @property
-    def unknown_share(self) -> float:
-        """The share of answers that say "I don't know this area"."""
-        return self.unknown / max(self.answered, 1)
-
-
-@dataclass(frozen=True, slots=True)
 class Live:
     """The numbers of the live page, its charts and its map."""
 
@@ -168,7 +126,7 @@ class Live:
 
 def look(study: Study, numbers: Numbers, names: Sequence[str], layer: str, now: datetime) -> Live:
     """Work out what the live page shows; ``names`` are the areas' names, ``layer`` is one of `LAYERS`."""
-    outcomes = Outcomes(*numbers.outcomes[: Outcome.OPEN].tolist())
+    outcomes = Outcomes(*numbers.outcomes.tolist())
     here = ~numbers.judge_withdrawn
     recommended = study.version.recommended
     median, first, last = (None if np.isnan(each) else float(each) for each in numbers.times)

@@ -1,7 +1,7 @@
-"""Actions on fits. Each is one transaction and is recorded in the audit log."""
+"""What researchers do about fits, judges in them, and plans. Each is one transaction, recorded in the audit log."""
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.settings import LARGE, FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.models import AutoFit, BriefingWords, FitRun, excluded_from
+from judgemap.web.results.models import AutoFit, BriefingWords, Exclusion, FitRun, Plan, excluded_from, whole_fits
 from judgemap.web.server.jobs import log_line
 from judgemap.web.studies.editing import locked
 from judgemap.web.studies.log import record
@@ -32,6 +32,8 @@ VARIANCES = ((0.01, 0.01), (0.1, 0.1), (1.0, 1.0), (2.0, 1.0))
 """Shapes χ and scales ω of the prior of α²: weaker and stronger than the usual 0.1, 0.1, and one that has a mean."""
 BETAS = (1e-10, 1e-8, 1e-6, 1e-4)
 """Values of β, the weight of an area's link to itself: the larger it is, the more clusters the prior expects."""
+NOTE = "requested on the judges' page"
+BASE_NOTE = "for comparison"
 GONE = (FitRun.Status.FAILED, FitRun.Status.CANCELLED, FitRun.Status.LOST)
 """The statuses of fits that will never have results."""
 
@@ -247,3 +249,100 @@ def try_other_priors(run: FitRun, by: Researcher | None = None) -> list[FitRun]:
     """Ask for the fit with other priors, and return those fits; none is made twice for the same answers."""
     note = f"other priors than fit {run.number}"
     return [_once(run, settings, by, note) for settings in other_priors(FitSettings.from_dict(run.settings))]
+
+
+def leave_out(study: Study, names: Collection[str], reason: str, by: Researcher | None = None) -> list[str]:
+    """Leave judges out of all fits from now on, with a reason; their answers stay."""
+    if not reason.strip():
+        raise StudyError(_("give a reason for leaving these judges out; the log records it"))
+    with transaction.atomic():
+        judges = _named(study, names)
+        for name in judges:
+            Exclusion.objects.update_or_create(judge_id=name, defaults={"reason": reason.strip()[:200], "by": by})
+        record(study, by, "judges left out", {"judges": judges, "reason": reason.strip()[:200]})
+    return judges
+
+
+def take_back(study: Study, names: Collection[str], by: Researcher | None = None) -> list[str]:
+    """Include judges in fits again."""
+    with transaction.atomic():
+        rows = Exclusion.objects.filter(judge_id__in=_named(study, names))
+        judges = sorted(rows.values_list("judge_id", flat=True))
+        if not judges:
+            raise StudyError(_("none of these judges is left out, so there is nothing to undo"))
+        rows.delete()
+        record(study, by, "judges included again", {"judges": judges})
+    return judges
+
+
+def refit_without(
+    study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
+) -> tuple[FitRun, FitRun]:
+    """Ask for a fit without some judges; return the fit to compare it with, and the new one."""
+    judges = _named(study, names)
+    base = _base(study, by)
+    settings = FitSettings.from_dict(base.settings)
+    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *judges], note=reason.strip() or NOTE)
+
+
+def refit_with_only(
+    study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
+) -> tuple[FitRun, FitRun]:
+    """Ask for a fit with only some judges' answers; return the fit to compare it with, and the new one."""
+    judges = _named(study, names)
+    base = _base(study, by)
+    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=judges, note=reason.strip() or NOTE)
+
+
+def ask_for_plan(
+    study: Study, asked: Mapping[str, float], panel_fit: FitRun | None, by: Researcher | None = None
+) -> Plan:
+    """Ask what given numbers of judges and answers each would bring; a plan that is under way is left alone."""
+    with transaction.atomic():
+        there = Plan.objects.select_for_update().filter(study=study).first()
+        if there is not None:
+            if not there.over and not there.is_silent:
+                return there
+            there.delete()
+        plan = Plan.objects.create(
+            study=study, fit=panel_fit or pilot_of(study), judges=asked["judges"], per_judge=asked["per_judge"],
+            differ=None if panel_fit else asked["differ"], seed=secrets.randbits(32), asked_by=by,
+        )  # fmt: skip
+        record(study, by, "plan asked for", {"judges": plan.judges, "answers each": plan.per_judge})
+    return plan
+
+
+def panel_fit_of(study: Study) -> FitRun | None:
+    """Return the last finished fit of all judges with a model in which they differ."""
+    return whole_fits(study).filter(status=FitRun.Status.DONE, info__settings__judges="differ").first()
+
+
+def pilot_of(study: Study) -> FitRun | None:
+    """Return the last fit that a forecast can be based on."""
+    done = whole_fits(study).filter(status=FitRun.Status.DONE)
+    return done.filter(settings__model__in=["spatial", "standard"]).first()
+
+
+def _base(study: Study, by: Researcher | None) -> FitRun:
+    """Return a fit of all judges to the current answers, or ask for one with the settings of the last fit."""
+    whole = whole_fits(study)
+    last = whole.filter(status=FitRun.Status.DONE).first()
+    if last is None:
+        return ask_for_fit(study, FitSettings(), by, note=BASE_NOTE)
+    same = whole.filter(answers=answered(study), left_out=excluded_from(study), settings=last.settings)
+    there = same.filter(status__in=(FitRun.Status.DONE, *FitRun.UNDER_WAY)).first()
+    return there or ask_for_fit(study, FitSettings.from_dict(last.settings), by, note=BASE_NOTE)
+
+
+def _named(study: Study, names: Collection[str]) -> list[str]:
+    """Return the names, sorted; refuse an empty list, and any judge who is not in this study."""
+    wanted = set(names)
+    if not wanted:
+        raise StudyError(_("choose at least one judge"))
+    there = Judge.objects.filter(study=study, withdrawn_at=None, name__in=list(wanted)[:5000])
+    judges = sorted(there.values_list("name", flat=True))
+    if len(judges) < len(wanted):
+        raise StudyError(
+            _("some of these judges are not in the study, or have withdrawn; reload the page and choose again")
+        )
+    return judges

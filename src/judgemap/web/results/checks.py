@@ -1,23 +1,26 @@
-"""Two pages of checks: how well a fit was sampled, and whether it explains the answers."""
+"""How far a result can be trusted: how well a fit was sampled, whether it explains the answers, how reliable it is."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT
-from judgemap.report.words.text import measured, percentage, signed
-from judgemap.study.assess.findings import Measure, RiskRow, SamplingFinding
-from judgemap.study.assess.verdict import judge_checks
+from judgemap.study.assess.findings import ReliabilityFinding, RiskRow, SamplingFinding
+from judgemap.study.assess.verdict import judge_checks, p_value, reliability_words
 from judgemap.study.fit.record import GOOD_GAP
-from judgemap.web.results.models import FitRun
+from judgemap.web.dashboard.charts import Chart, Course, line_chart
+from judgemap.web.dashboard.templatetags.figures import fixed, whole
+from judgemap.web.results.models import FitRun, latest_fit
 from judgemap.web.results.pages import SeenMap, fit_page, pictures_of, read_findings, show_page
+from judgemap.web.studies.access import study_page
 from judgemap.web.studies.models import Study
 
 SHOWN = 10
+COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 
 
 @require_safe
@@ -30,10 +33,7 @@ def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
         "notes": [note.text for note in run.record.notes],
         "drawn": how_drawn(run),
         "figures": figures(run),
-        "parameters": [
-            (each.symbol, signed(each.median), f"{signed(each.low)} to {signed(each.high)}", each.words)
-            for each in findings.parameters
-        ],
+        "parameters": findings.parameters,
         "worst": worst(SeenMap(run).rows, findings.sampling),
         "pictures": pictures_of(run, "traces", "ranks", "alpha"),
     }
@@ -41,8 +41,8 @@ def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
-    """A figure, what it should be, and what it means."""
+class Figure:
+    """A figure of a fit's sampling, what it should be, and what it means."""
 
     name: str
     value: str
@@ -51,76 +51,46 @@ class Fact:
     means: str
 
 
-@dataclass(frozen=True, slots=True)
-class Mixed:
-    """How well one area's risk was sampled."""
-
-    name: str
-    rhat: str
-    ess_bulk: str
-    ess_tail: str
-
-
-def figures(run: FitRun) -> list[Fact]:
-    """Return the figures of a fit's sampling, each with what it should be and what it means."""
+def figures(run: FitRun) -> list[Figure]:
+    """Return the figures of a fit's sampling."""
     judged = run.record.diagnostics
-    enough = _("at least %(limit)s") % {"limit": GOOD_ESS}
-    facts = [
-        Fact(
+    most, least = _("at most %(limit)s"), _("at least %(limit)s") % {"limit": GOOD_ESS}
+    found = [
+        Figure(
             _("Largest R-hat"),
-            _decimals(judged.rhat_max),
-            _("at most %(limit)s") % {"limit": GOOD_RHAT},
+            fixed(judged.rhat_max, 3),
+            most % {"limit": GOOD_RHAT},
             judged.rhat_max <= GOOD_RHAT,
             _("Several chains start from different points. If they all converge to the same place, R-hat is near 1."),
         ),
-        Fact(
+        Figure(
             _("Smallest effective sample size"),
-            _count(judged.ess_bulk_min),
-            enough,
+            whole(judged.ess_bulk_min),
+            least,
             judged.ess_bulk_min >= GOOD_ESS,
             _("Successive draws are correlated. Those of %(worst)s are worth this many independent draws.")
             % {"worst": judged.ess_bulk_min_of},
         ),
-        Fact(
+        Figure(
             _("Smallest effective sample size in the tails"),
-            _count(judged.ess_tail_min),
-            enough,
+            whole(judged.ess_tail_min),
+            least,
             judged.ess_tail_min >= GOOD_ESS,
             _("The ends of the 95 % intervals depend on the tails."),
         ),
     ]
     if judged.clusters is not None:
         gap = judged.clusters.together_gap
-        facts.append(
-            Fact(
-                _("Largest difference between chains"),
-                _decimals(gap),
-                _("at most %(limit)s") % {"limit": GOOD_GAP},
-                gap <= GOOD_GAP,
-                _(
-                    "In the probability that two areas share a cluster, between chains with different starting "
-                    "clusters."
-                ),
-            )
-        )
-    return facts
+        means = _("In the probability that two areas share a cluster, between chains with different starting clusters.")
+        limit = most % {"limit": GOOD_GAP}
+        found.append(Figure(_("Largest difference between chains"), fixed(gap, 3), limit, gap <= GOOD_GAP, means))
+    return found
 
 
-def worst(rows: Sequence[RiskRow], sampling: SamplingFinding) -> list[Mixed]:
-    """Return the areas that were sampled worst, by effective sample size."""
-    bulk = sampling.ess_bulk
-    if not bulk:
-        return []
-    order = sorted(range(len(bulk)), key=lambda area: -1.0 if (size := bulk[area]) is None else size)
-    return [
-        Mixed(
-            rows[area]["name"],
-            _decimals(sampling.rhat[area]),
-            _count(bulk[area]),
-            _count(sampling.ess_tail[area]),
-        )
-        for area in order[:SHOWN]
-    ]
+def worst(rows: Sequence[RiskRow], sampling: SamplingFinding) -> list[tuple[str, float | None, ...]]:
+    """Return the areas that were sampled worst: name, R-hat, effective draws, and those in the tails."""
+    areas = zip((row["name"] for row in rows), sampling.rhat, sampling.ess_bulk, sampling.ess_tail, strict=False)
+    return sorted(areas, key=lambda area: area[2] or -1.0)[:SHOWN]
 
 
 def how_drawn(run: FitRun) -> str:
@@ -140,71 +110,107 @@ def how_drawn(run: FitRun) -> str:
     }
 
 
-def _decimals(value: float | None) -> str:
-    return "not known" if value is None or math.isnan(value) else f"{value:.3f}"
-
-
-def _count(value: float | None) -> str:
-    return "not known" if value is None or math.isnan(value) else f"{value:,.0f}"
-
-
 @require_safe
 @fit_page
 def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Compare what the fit expects with what the judges said."""
     findings = read_findings(run, "check", "areas")
-    outside = [
-        (run.rows[position]["name"], position, *map(percentage, each.unexpected), each.wins + each.losses)
-        for position, each in enumerate(findings.areas)
-        if each.unexpected
-    ]
+    measured = [(each, p_value(each.p).removeprefix("p ").removeprefix("= ")) for each in findings.checks]
     context = {
         "note": judge_checks(findings.checks).text,
-        "measures": [ShownMeasure.of(each) for each in findings.checks],
+        "measures": measured,
         "fits": not any(each.unusual for each in findings.checks),
-        "outside": outside,
+        "outside": [
+            (run.rows[position]["name"], position, each)
+            for position, each in enumerate(findings.areas)
+            if each.unexpected
+        ],
         "winner_is": run.record.winner_is,
         "pictures": pictures_of(run, "predictive", "variance"),
     }
     return show_page(request, "results/checks.html", study, run, context)
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMeasure:
-    """A measure by which the fit is checked, as the page shows it."""
-
-    words: str
-    observed: str
-    expected: str
-    low: str
-    high: str
-    p: str
-    unusual: bool
-
-    @classmethod
-    def of(cls, measure: Measure) -> "ShownMeasure":
-        """Write a measure's numbers."""
-        words = measure.words[:1].upper() + measure.words[1:]
-        observed, expected = figure(measure.observed), figure(measure.expected)
-        low, high = figure(measure.low), figure(measure.high)
-        return cls(words, observed, expected, low, high, chance(measure.p), measure.unusual)
+@require_safe
+@study_page
+def reliability(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show how reliable the last fit is, in words first."""
+    fit = latest_fit(study)
+    findings = read_findings(fit, "reliability", "reliability_over_time")
+    known = findings.reliability
+    context = {
+        "study": study,
+        "fit": fit,
+        "words": reliability_words(known) if known else "",
+        "known": known,
+        "measures": measures(known) if known and known.bayes is not None else [],
+        "over_time": over_time(findings.reliability_over_time),
+    }
+    return render(request, "results/reliability.html", context | {"here": "dashboard", "page": "reliability"})
 
 
-def figure(value: float | None) -> str:
-    """Write a measurement, which may be unknown.
+def measures(known: ReliabilityFinding) -> list[tuple[str, float | None, tuple[float, float] | None, str]]:
+    """List the measures of reliability, each with its interval and what it means.
 
-    >>> figure(76.42), figure(None)
-    ('76.4', 'not known')
+    There are three and, if judges differ in the fit, what another panel would give.
     """
-    return "not known" if value is None else measured(value)
+    listed = [
+        (
+            _("Another panel"),
+            known.another_panel,
+            None,
+            _(
+                "The squared correlation with the estimates of another panel with as many judges and answers, "
+                "according to the fitted model, in which judges differ."
+            ),
+        ),
+        (
+            _("Split halves"),
+            known.split_half_full,
+            None,
+            _(
+                "The judges are split into halves (%(splits)s times), each half is fitted separately, and the two "
+                "are correlated: %(correlation)s, scaled up to all answers. It reflects differences between judges."
+            )
+            % {"splits": known.splits, "correlation": fixed(known.split_half)},
+        ),
+        (
+            "Bayesian",
+            known.bayes,
+            known.bayes_interval,
+            _(
+                "The squared correlation of estimate and truth, according to the fitted model, including "
+                "what it borrows from neighbours."
+            ),
+        ),
+        (
+            _("Scale separation (SSR)"),
+            known.ssr,
+            None,
+            _("The same, but estimating each area without its neighbours, as other comparative judgement tools do."),
+        ),
+    ]
+    return listed if known.another_panel is not None else listed[1:]
 
 
-def chance(p: float | None) -> str:
-    """Write a p-value.
+def over_time(rows: Sequence[ReliabilityFinding]) -> Chart | None:
+    """Draw how the measures grew with the answers; those not known at some point are left out there."""
+    halves = [(float(row.answers), row.split_half_full) for row in rows if row.split_half_full is not None]
+    bayes = [(float(row.answers), row.bayes) for row in rows if row.bayes is not None]
+    around = [row.bayes_interval for row in rows if row.bayes_interval]
+    ssr = [(float(row.answers), row.ssr) for row in rows if row.ssr is not None]
+    drawn = [
+        Course("split halves", halves),
+        Course("Bayesian", bayes, around if len(around) == len(bayes) else ()),
+        Course("SSR", ssr),
+    ]
+    courses = [course for course in drawn if course.points]
+    if not courses:
+        return None
+    ends = [f"{each.name} from {_written(each.points[0][1])} to {_written(each.points[-1][1])}" for each in courses]
+    alt = _("From the first to the last: %(ends)s.") % {"ends": ", ".join(ends)}
+    return line_chart(_("Reliability as answers came in"), alt, courses, COLUMNS, top=1.0)
 
-    >>> chance(0.503), chance(0.0004), chance(0.9999)
-    ('0.50', '< 0.01', '> 0.99')
-    """
-    if p is None:
-        return "not known"
-    return "< 0.01" if p < 0.01 else "> 0.99" if p > 0.99 else f"{p:.2f}"
+
+def _written(value: float) -> str:
+    return "below 0" if value < 0 else f"{value:.2f}"

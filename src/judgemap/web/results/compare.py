@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
@@ -14,7 +16,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from judgemap.core.assess.reliability import likeness
+from judgemap.core.assess.reliability import Likeness, likeness
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.figures.colours import RISK, round_limits, round_step
@@ -22,12 +24,12 @@ from judgemap.report.words.text import number, signed
 from judgemap.study.assess.findings import Findings, JudgeFinding, RiskRow
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results.actions import GONE, other_priors, try_other_priors
+from judgemap.web.results.layers import by_risk
 from judgemap.web.results.models import FitRun, FitView
 from judgemap.web.results.pages import fit_page, read_findings, show_page, title_of
-from judgemap.web.results.risk_map import by_risk, interval
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of
-from judgemap.web.studies.maps import Ground, Point, lay_ground
+from judgemap.web.studies.maps import Ground, lay_ground
 from judgemap.web.studies.models import Study
 
 MOVERS = 10
@@ -39,7 +41,7 @@ CHANGE_STEPS = (1.0, 2.0, 4.0, 6.0, 10.0)
 """Steps between the limits of a change; half of each is also a short number."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Side:
     """A map to compare: its name in full and in a sentence, its areas, and remarks about it.
 
@@ -54,79 +56,65 @@ class Side:
     beside: str = ""
     address: str = ""
 
+    @cached_property
+    def risks(self) -> FloatArray:
+        """The posterior medians of risk."""
+        return np.array([row["risk_median"] for row in self.rows], dtype=np.float64)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The areas' positions, with the highest estimated risk first."""
+        return by_risk(self.rows)
+
+    @property
+    def highest(self) -> list[str]:
+        """The names of the three areas of highest estimated risk."""
+        return [self.rows[position]["name"] for position in self.order[:3]]
+
 
 @dataclass(frozen=True, slots=True)
-class ClassMap:
-    """A map in classes: the positions of the areas of each colour, and signs to put on some."""
+class SmallMap:
+    """A map in classes: the positions of the areas of each colour, and signs (x, y, text) to put on some."""
 
     title: str
     fills: list[tuple[str, list[int]]]
-    signs: list[tuple[float, float, str]]
     says: str
+    signs: Sequence[tuple[float, float, str]] = ()
     beside: str = ""
     address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SmallMaps:
-    """Maps on one scale, and its legend: colour and lower limit of each class, and the last limit."""
+    """Maps in the same classes, and their legend."""
 
-    drawn: list[ClassMap]
+    drawn: list[SmallMap]
     ramp: list[tuple[str, str]]
-    last_tick: str
+    """Colour and lower limit of each class; the last entry, without a colour, is the upper limit of all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scatter:
-    """Points of two maps' risks: x, y and the name of each, and the ticks of both axes: x, y and the number."""
-
-    points: list[tuple[float, float, str]]
-    ticks: list[tuple[float, float, str]]
-    says: str
-
-
-@dataclass(frozen=True, slots=True)
-class Mover:
-    """An area whose risk differs most between two maps."""
+class Mover(NamedTuple):
+    """An area whose risk differs most between two maps: its row and its place on each, and the change."""
 
     position: int
-    name: str
-    base: str
-    base_interval: str
-    other: str
-    other_interval: str
+    base: RiskRow
+    other: RiskRow
     change: str
     base_place: int
     other_place: int
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
-    """How alike two maps' posterior medians are."""
-
-    first: str
-    second: str
-    pearson: str
-    spearman: str
-
-
-@dataclass(frozen=True, slots=True)
 class Against:
     """Another map compared with the base."""
 
-    title: str
-    base_short: str
-    short: str
-    likeness: Likeness
-    same_top: int
-    top: int
+    base: Side
+    side: Side
+    alike: Likeness
     leaders: str
-    scatter: Scatter
-    change: ClassMap
-    change_ramp: list[tuple[str, str]]
-    change_last: str
+    scatter: "Scatter"
+    change: SmallMaps
     movers: list[Mover]
-    remark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,34 +122,63 @@ class Compared:
     """The base and others: their maps on one scale, how alike each pair is, and each of the others in detail."""
 
     maps: SmallMaps
-    likeness: list[Likeness]
+    likeness: list[tuple[Side, Side, Likeness]]
     others: list[Against]
 
 
 def compare_maps(ground: Ground, base: Side, others: Sequence[Side]) -> Compared:
     """Compare maps of the same areas."""
+    sides = [base, *others]
     return Compared(
-        maps=draw_maps([base, *others]),
-        likeness=[_likeness(a, b) for a, b in combinations([base, *others], 2)],
+        maps=draw_maps(sides),
+        likeness=[(a, b, likeness(a.risks, b.risks)) for a, b in combinations(sides, 2)],
         others=[_against(ground, base, other) for other in others],
+    )
+
+
+def _against(ground: Ground, base: Side, other: Side) -> Against:
+    return Against(
+        base=base,
+        side=other,
+        alike=likeness(base.risks, other.risks),
+        leaders=_leaders(base, other),
+        scatter=draw_scatter(base, other),
+        change=draw_change(ground, base, other),
+        movers=_movers(base, other),
     )
 
 
 def draw_maps(sides: Sequence[Side]) -> SmallMaps:
     """Draw maps of risk on one scale."""
-    risks = [medians(side) for side in sides]
-    limits = RISK.limits_for(np.concatenate(risks))
+    limits = RISK.limits_for(np.concatenate([side.risks for side in sides]))
     colours = RISK.shades(limits)
-    return SmallMaps(
-        drawn=[_risk_map(side, risk, limits, colours) for side, risk in zip(sides, risks, strict=True)],
-        ramp=list(zip(colours, [number(limit) for limit in limits[:-1].tolist()], strict=True)),
-        last_tick=number(float(limits[-1])),
-    )
+    says = _("Map of estimated risk. %(title)s. Highest: %(highest)s.")
+    drawn = [
+        SmallMap(
+            side.title,
+            _groups(side.risks, limits, colours),
+            says % {"title": side.title, "highest": ", ".join(side.highest)},
+            beside=side.beside,
+            address=side.address,
+        )
+        for side in sides
+    ]
+    return SmallMaps(drawn, _ramp(colours, limits))
 
 
-def medians(side: Side) -> FloatArray:
-    """Return the posterior medians of risk."""
-    return np.array([row["risk_median"] for row in side.rows], dtype=np.float64)
+def _ramp(colours: Sequence[str], limits: FloatArray) -> list[tuple[str, str]]:
+    return list(zip([*colours, ""], map(number, limits.tolist()), strict=True))
+
+
+def _classes(values: FloatArray, limits: FloatArray) -> list[int]:
+    classes: list[int] = np.clip(np.searchsorted(limits, values, side="right") - 1, 0, len(limits) - 2).tolist()
+    return classes
+
+
+def _groups(values: FloatArray, limits: FloatArray, colours: Sequence[str]) -> list[tuple[str, list[int]]]:
+    classes = _classes(values, limits)
+    members = [[position for position, each in enumerate(classes) if each == place] for place in range(len(colours))]
+    return [(colour, own) for colour, own in zip(colours, members, strict=True) if own]
 
 
 def change_limits(largest: float) -> FloatArray:
@@ -175,86 +192,16 @@ def change_limits(largest: float) -> FloatArray:
     return limits
 
 
-def draw_scatter(base: FloatArray, other: FloatArray, names: Sequence[str]) -> Scatter:
-    """Draw other risks against the base's, with the same scale on both axes."""
-    risks = np.concatenate([base, other])
-    limits = round_limits(float(risks.min()), float(risks.max()))
-    least, span = float(limits[0]), float(limits[-1] - limits[0])
-    x = np.round(SIDE * (base - least) / span, 1).tolist()
-    y = np.round(SIDE - SIDE * (other - least) / span, 1).tolist()
-    steps = [(round(SIDE * (limit - least) / span, 1), number(limit)) for limit in limits.tolist()]
-    ticks = [(at, SIDE - at, text) for at, text in steps]
-    says = _("Scatter of the risk of %(areas)s areas on two maps; points on the line have the same risk on both.") % {
-        "areas": f"{len(names):,}"
-    }
-    return Scatter(list(zip(x, y, names, strict=True)), ticks, says)
-
-
-def _risk_map(side: Side, risk: FloatArray, limits: FloatArray, colours: Sequence[str]) -> ClassMap:
-    classes = np.clip(np.searchsorted(limits, risk, side="right") - 1, 0, len(limits) - 2)
-    highest = ", ".join(side.rows[position]["name"] for position in by_risk(side.rows)[:3])
-    says = _("Map of estimated risk. %(title)s. Highest: %(highest)s.") % {"title": side.title, "highest": highest}
-    return ClassMap(side.title, _groups(classes.tolist(), colours), [], says, side.beside, side.address)
-
-
-def _groups(classes: Sequence[int], colours: Sequence[str]) -> list[tuple[str, list[int]]]:
-    return [
-        (colour, [position for position, each in enumerate(classes) if each == place])
-        for place, colour in enumerate(colours)
-        if place in classes
+def draw_change(ground: Ground, base: Side, other: Side) -> SmallMaps:
+    """Draw how risk changes from one map to another."""
+    change = other.risks - base.risks
+    limits = change_limits(float(np.abs(change).max()))
+    classes = _classes(change, limits)
+    signs = [
+        (at.x, at.y, "+" if each > 3 else "−")
+        for at, each in zip(ground.places, classes, strict=True)
+        if each in (0, 1, 5, 6)
     ]
-
-
-def _likeness(a: Side, b: Side) -> Likeness:
-    alike = likeness(medians(a), medians(b))
-    return Likeness(a.title, b.title, _correlation(alike.pearson), _correlation(alike.spearman))
-
-
-def _correlation(value: float) -> str:
-    return signed(value, 3) if np.isfinite(value) else "none"
-
-
-def _against(ground: Ground, base: Side, other: Side) -> Against:
-    first, second = medians(base), medians(other)
-    cuts = change_limits(float(np.abs(second - first).max()))
-    alike = likeness(first, second)
-    orders = by_risk(base.rows), by_risk(other.rows)
-    return Against(
-        title=other.title,
-        base_short=base.short,
-        short=other.short,
-        likeness=_likeness(base, other),
-        same_top=alike.same_top,
-        top=alike.top,
-        leaders=_leaders(base, other),
-        scatter=draw_scatter(first, second, [row["name"] for row in base.rows]),
-        change=_change_map(ground, base, second - first, cuts),
-        change_ramp=list(zip(CHANGE, [number(cut) for cut in cuts[:-1].tolist()], strict=True)),
-        change_last=number(float(cuts[-1])),
-        movers=_movers(base, other, orders),
-        remark=other.remark,
-    )
-
-
-def _leaders(base: Side, other: Side) -> str:
-    """Say whether two maps put the same area first."""
-    first, second = (side.rows[by_risk(side.rows)[0]]["name"] for side in (base, other))
-    if first == second:
-        return _("Both put %(first)s first.") % {"first": first}
-    return _(
-        "They disagree about the area of highest risk: %(this)s puts %(first)s first, %(that)s "
-        "%(second)s. Do not rely on either being the highest."
-    ) % {"this": base.short, "first": first, "that": other.short, "second": second}
-
-
-def _change_map(ground: Ground, base: Side, change: FloatArray, cuts: FloatArray) -> ClassMap:
-    classes = np.clip(np.searchsorted(cuts, change, side="right") - 1, 0, len(CHANGE) - 1).tolist()
-    signs: list[tuple[float, float, str]] = []
-    for position, each in enumerate(classes):
-        if each in (0, 1, 5, 6):
-            at: Point = ground.places[position].x, ground.places[position].y
-            signs.append((*at, "+" if each > 3 else "−"))
-    still = sum(each == 3 for each in classes)
     up, down = (base.rows[int(place)]["name"] for place in (change.argmax(), change.argmin()))
     says = _(
         "Map of the change in risk. It rises most in %(up)s (%(rise)s) and falls most in "
@@ -264,28 +211,60 @@ def _change_map(ground: Ground, base: Side, change: FloatArray, cuts: FloatArray
         "rise": signed(float(change.max())),
         "down": down,
         "fall": signed(float(change.min())),
-        "unchanged": f"{still:,}",
+        "unchanged": f"{classes.count(3):,}",
         "areas": f"{len(classes):,}",
     }
-    return ClassMap(_("Change of risk"), _groups(classes, CHANGE), signs, says)
+    drawn = SmallMap(_("Change of risk"), _groups(change, limits, CHANGE), says, signs)
+    return SmallMaps([drawn], _ramp(CHANGE, limits))
 
 
-def _movers(base: Side, other: Side, orders: tuple[list[int], list[int]]) -> list[Mover]:
-    change = medians(other) - medians(base)
-    most = np.argsort(-np.abs(change), kind="stable")[:MOVERS].tolist()
+class Scatter(NamedTuple):
+    """Points of two maps' risks: x, y and the name of each, and the ticks of both axes: x, y and the number."""
+
+    points: list[tuple[float, float, str]]
+    ticks: list[tuple[float, float, str]]
+    says: str
+
+
+def draw_scatter(base: Side, other: Side) -> Scatter:
+    """Draw other risks against the base's, with the same scale on both axes."""
+    risks = np.concatenate([base.risks, other.risks])
+    limits = round_limits(float(risks.min()), float(risks.max()))
+
+    def along(values: FloatArray) -> FloatArray:
+        return SIDE * (values - limits[0]) / (limits[-1] - limits[0])
+
+    x, y, at = (np.round(each, 1).tolist() for each in (along(base.risks), SIDE - along(other.risks), along(limits)))
+    says = _("Scatter of the risk of %(areas)s areas on two maps; points on the line have the same risk on both.") % {
+        "areas": f"{len(base.rows):,}"
+    }
+    points = list(zip(x, y, (row["name"] for row in base.rows), strict=True))
+    return Scatter(points, [(each, SIDE - each, number(tick)) for each, tick in zip(at, limits, strict=True)], says)
+
+
+def _leaders(base: Side, other: Side) -> str:
+    """Say whether two maps put the same area first."""
+    first, second = base.highest[0], other.highest[0]
+    if first == second:
+        return _("Both put %(first)s first.") % {"first": first}
+    return _(
+        "They disagree about the area of highest risk: %(this)s puts %(first)s first, %(that)s "
+        "%(second)s. Do not rely on either being the highest."
+    ) % {"this": base.short, "first": first, "that": other.short, "second": second}
+
+
+def _movers(base: Side, other: Side) -> list[Mover]:
+    change = other.risks - base.risks
     return [
         Mover(
-            position=position,
-            name=base.rows[position]["name"],
-            base=signed(base.rows[position]["risk_median"]),
-            base_interval=interval(base.rows[position]),
-            other=signed(other.rows[position]["risk_median"]),
-            other_interval=interval(other.rows[position]),
-            change=("+" if round(float(change[position]), 2) > 0 else "") + signed(float(change[position])),
-            base_place=orders[0].index(position) + 1,
-            other_place=orders[1].index(position) + 1,
+            position,
+            base.rows[position],
+            other.rows[position],
+            ("+" if round(float(change[position]), 2) > 0 else "") + signed(float(change[position])),
+            base.order.index(position) + 1,
+            other.order.index(position) + 1,
         )
-        for position in most
+        for position in np.argsort(-np.abs(change), kind="stable")[:MOVERS].tolist()
     ]
 
 
@@ -343,8 +322,7 @@ def _answers(base: FitRun, other: FitRun) -> str:
     """Say whether two fits use the same answers."""
     if base.data_sha256 and base.data_sha256 == other.data_sha256:
         return _("Both fits use the same answers.")
-    counts = [run.record.data.used for run in (base, other)]
-    here, there = counts
+    here, there = (run.record.data.used for run in (base, other))
     return _("The fits use different answers: %(here)s comparisons here, %(there)s there.") % {
         "here": f"{here:,}",
         "there": f"{there:,}",

@@ -1,7 +1,6 @@
 """What can be downloaded from a fit: the briefing, its pictures, and files for other programs."""
 
 import io
-import json
 import tempfile
 import zipfile
 from dataclasses import asdict, replace
@@ -21,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.report.pages.finish import add_streets, fill_in
+from judgemap.report.pages.finish import fill_in
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.data.definition import OwnWords, write_definition
 from judgemap.study.fit.settings import FitSettings, View
@@ -31,14 +30,12 @@ from judgemap.web.people.export import table
 from judgemap.web.results import actions
 from judgemap.web.results.models import FitFiles, FitRun, FitView, words_of
 from judgemap.web.results.pages import SeenMap, add_verdicts, fit_page, show_page, wanted_map
-from judgemap.web.results.risk_map import by_risk, draw_badge, layer_makers
+from judgemap.web.results.pictures import with_streets
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.areas import load_areas
-from judgemap.web.studies.basemap.pictures import Frame, layers
 from judgemap.web.studies.editing import definition_of
-from judgemap.web.studies.maps import BADGE, Ground, lay_ground
 from judgemap.web.studies.models import Study
 
 if TYPE_CHECKING:
@@ -283,41 +280,3 @@ def answers_of(run: FitRun) -> Comparisons:
     if data.digest() != run.data_sha256:
         raise StudyError(str(ANSWERS_CHANGED))
     return data
-
-
-PIXELS = 700
-"""The width that the picture is drawn for: about that of a printed page."""
-AREAS = 'fill-opacity=".55" stroke="#4a5a6a" stroke-width="1" stroke-linejoin="round"'
-NUMBERS = f'font-size="{BADGE:g}" text-anchor="middle" dominant-baseline="central" font-family="system-ui, sans-serif"'
-
-
-def with_streets(html: str, run: FitRun) -> str:
-    """Show the map over its streets in a briefing, if the researcher has switched them on."""
-    study = run.study
-    if not html or study.base_map is None or not study.base_map.in_results or not study.outline:
-        return html
-    alt = f"Map of {len(run.rows):,} areas shaded by estimated risk, over streets and places."
-    caption = (
-        "Numbered as on the first page, with paler colours so that the streets show through. Streets and places: "
-        f"{study.base_map.credit}."
-    )
-    return add_streets(html, _picture(run, study.base_map.pk), alt, caption)
-
-
-def _picture(run: FitRun, base_map: int) -> str:
-    ground = lay_ground(run.study, run.version)
-    frame = Frame(*json.loads(run.study.outline)["box"])
-    badges = ground.badges(by_risk(run.rows)[:10])
-    taken = [(each.x - BADGE, each.y - BADGE, each.x + BADGE, each.y + BADGE) for each in badges]
-    under, names = layers(base_map, frame, PIXELS, taken)
-    fills = layer_makers(run.rows, {})["risk"]().fills
-    areas = "".join(f'<path d="{place.path}" fill="{fill}"/>' for place, fill in zip(ground.places, fills, strict=True))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{ground.view_box}" {_size(ground)}>{under}'
-        f"<g {AREAS}>{areas}</g>{names}<g {NUMBERS}>{''.join(map(draw_badge, badges))}</g></svg>"
-    )
-
-
-def _size(ground: Ground) -> str:
-    """Return the picture's size, without which some programs show it tiny."""
-    return f'width="{ground.box[2]}" height="{ground.box[3]}"'

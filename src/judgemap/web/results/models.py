@@ -1,11 +1,12 @@
-"""Fits of a study, their files, and the judges that are left out of them."""
+"""Fits of a study, their files, the judges that are left out of them, and the plan of a study."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
+import msgspec
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q, Value
+from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -221,6 +222,18 @@ def reasons_to_leave_out(study: Study, **_: object) -> dict[str, str]:
     return dict(Exclusion.objects.filter(judge__study=study).values_list("judge_id", "reason"))
 
 
+def whole_fits(study: Study) -> QuerySet[FitRun]:
+    """Return the fits of all judges, or of all but those left out of the study, without their large fields."""
+    without = Q(left_out=[]) | Q(left_out=excluded_from(study))
+    runs = FitRun.objects.filter(without, study=study, only=[])
+    return runs.defer("rows", "findings", "log").order_by("-number")
+
+
+def latest_fit(study: Study) -> FitRun | None:
+    """Return the last fit of all judges that was explained."""
+    return whole_fits(study).filter(status=FitRun.Status.DONE, explained_at__isnull=False).first()
+
+
 class AutoFit(models.Model):
     """A study that is fitted automatically, every ``every`` answers."""
 
@@ -234,3 +247,35 @@ class AutoFit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study_id} every {self.every}"
+
+
+class Plan(Job):
+    """What more judges and more answers would bring, worked out in the background. One per study."""
+
+    NAME = "plan"
+    AGAIN = "Ask again."
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="plan")
+    fit = models.ForeignKey(FitRun, models.SET_NULL, null=True, related_name="+")
+    """The fit that says how far areas differ and, if its model has that, judges too; None for a guess at both."""
+    judges = models.PositiveIntegerField()
+    per_judge = models.PositiveIntegerField()
+    """The study in the middle of the grid."""
+    differ = models.FloatField(null=True)
+    """A guess at σ/α; None if the fit gives it."""
+    seed = models.PositiveBigIntegerField()
+    result = models.JSONField(default=dict)
+    """`planning.Planned`, ready for JSON."""
+
+    class Meta:
+        constraints = job_constraints("plan")
+
+    def __str__(self) -> str:
+        return f"plan of {self.study_id}"
+
+    def work(self) -> None:
+        """Work out what `planning.Planned` says."""
+        from judgemap.web.results.planning import work_out
+
+        self.result = msgspec.to_builtins(work_out(self))
+        self.finish("result")

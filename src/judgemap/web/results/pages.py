@@ -7,7 +7,6 @@ from functools import lru_cache, wraps
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KeyTransform
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -20,7 +19,7 @@ from judgemap.study.assess.verdict import Evidence, Verdict, judge_fit
 from judgemap.study.fit.record import DataFacts
 from judgemap.study.fit.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.study.fit.settings import View as MapView
-from judgemap.web.results.models import FitArea, FitPicture, FitRun, FitView, excluded_from
+from judgemap.web.results.models import FitArea, FitPicture, FitRun, FitView
 from judgemap.web.studies.access import View, study_page
 from judgemap.web.studies.models import Study
 
@@ -144,18 +143,6 @@ def add_verdicts(runs: Iterable[FitRun]) -> None:
             run.verdict = Verdict.from_dict(told)
         elif run.explained_at is not None:  # the worker tried, and could not tell
             run.verdict = judge_fit(Evidence(warnings=run.warnings, differ=run.doubts_judges))
-
-
-def whole_fits(study: Study) -> QuerySet[FitRun]:
-    """Return the fits of all judges, or of all but those left out of the study, without their large fields."""
-    without = Q(left_out=[]) | Q(left_out=excluded_from(study))
-    runs = FitRun.objects.filter(without, study=study, only=[])
-    return runs.defer("rows", "findings", "log").order_by("-number")
-
-
-def latest_fit(study: Study) -> FitRun | None:
-    """Return the last fit of all judges that was explained."""
-    return whole_fits(study).filter(status=FitRun.Status.DONE, explained_at__isnull=False).first()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,7 @@ from judgemap.web.judge.pairs import pack_population
 from judgemap.web.results.actions import answered
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
-from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView, words_of
-from judgemap.web.results.pages import whole_fits
+from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView, whole_fits, words_of
 from judgemap.web.server.database import delete_in_turns, insert_in_turns
 from judgemap.web.server.jobs import STOPPING, log_line, outlast
 from judgemap.web.studies.areas import load_areas

@@ -1,10 +1,11 @@
-"""Addresses of a study's fits, and of the pages of each."""
+"""Addresses of a study's fits, of the pages of each, and of what a study's last fit says beside its dashboard."""
 
 from django.urls import path
 
-from judgemap.web.results import checks, compare, files, fits, risk_map
+from judgemap.web.results import checks, compare, files, fits, judges, planning, risk_map
 
 FITS = "studies/<slug:slug>/fits/"
+DASHBOARD = "studies/<slug:slug>/dashboard/"
 FIT = FITS + "<int:number>/"
 app_name = "results"
 urlpatterns = [
@@ -34,6 +35,13 @@ fits_urls = (
         path(FIT + "cancel", fits.cancel, name="cancel"),
         path(FIT + "again", fits.again, name="again"),
         path(FIT + "differ", fits.differ, name="differ"),
+        path(DASHBOARD + "judges", judges.judges, name="judges"),
+        path(DASHBOARD + "judges/act", judges.act, name="act"),
+        path(DASHBOARD + "judges/<slug:name>", judges.judge, name="judge"),
+        path(DASHBOARD + "reliability", checks.reliability, name="reliability"),
+        path(DASHBOARD + "planning", planning.planning, name="planning"),
+        path(DASHBOARD + "plan", planning.plan, name="plan"),
+        path(DASHBOARD + "plan/news", planning.plan_news, name="plan_news"),
     ],
     "fits",
 )

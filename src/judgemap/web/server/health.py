@@ -138,7 +138,7 @@ class _Machine:
         yield Gauge("judgemap_healthy", "1 while answers can be stored, as /healthz says.", value=float(not problem))
         free = shutil.disk_usage(settings.DATA).free
         yield Gauge("judgemap_disk_free_bytes", "Free space on the data folder's disk.", value=float(free))
-        jobs = Gauge("judgemap_jobs", "Fits and forecasts that wait or run.", labels=("kind", "status"))
+        jobs = Gauge("judgemap_jobs", "Fits and plans that wait or run.", labels=("kind", "status"))
         for kind in kinds() if not problem else ():
             for status in kind.UNDER_WAY:
                 count = kind._default_manager.filter(status=status).count()  # noqa: SLF001 - Django's

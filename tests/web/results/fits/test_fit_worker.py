@@ -31,6 +31,7 @@ def test_a_worker_takes_every_fit_that_waits(judged, ask, make):
         assert run.status == "done"
 
 
-def test_warming_up_leaves_nothing_behind(db):
+def test_warming_up_leaves_nothing_behind(db, monkeypatch):
+    monkeypatch.setattr("judgemap.core.samplers.compiled.compile_all", lambda: None)  # which takes a minute
     warm_up()
     assert not FitRun.objects.exists()

@@ -1,13 +1,20 @@
-"""Numbers as people read them."""
+"""Numbers as people read them; a dash stands for one that is not known."""
+
+import math
+from typing import TypeGuard
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
 
 from judgemap.report.words import text
+from judgemap.study.assess.findings import RiskRow
 
 register = template.Library()
-register.filter("percent", text.share)
 register.filter("chance", text.percentage)
+
+
+def _is_known(value: float | str | None) -> TypeGuard[float]:
+    return isinstance(value, int | float) and math.isfinite(value)
 
 
 @register.filter
@@ -27,7 +34,7 @@ def seconds(value: float | str | None) -> str:
     >>> seconds(4.256), seconds(0.8), seconds(312), seconds(None)
     ('4.3 s', '0.8 s', '5 min 12 s', '–')
     """
-    if not isinstance(value, int | float):
+    if not _is_known(value):
         return "–"
     if value >= 60:
         minutes, rest = divmod(round(value), 60)
@@ -36,20 +43,62 @@ def seconds(value: float | str | None) -> str:
 
 
 @register.filter
-def fixed(value: float | str | None) -> str:
-    """Write a number with two decimals.
+def fixed(value: float | str | None, decimals: int = 2) -> str:
+    """Write a number with a fixed number of decimals.
 
-    >>> fixed(1.046), fixed(None)
-    ('1.05', '–')
+    >>> fixed(1.046), fixed(1.0462, 3), fixed(None)
+    ('1.05', '1.046', '–')
     """
-    return f"{value:.2f}" if isinstance(value, int | float) else "–"
+    return f"{value:.{decimals}f}" if _is_known(value) else "–"
+
+
+@register.filter
+def signed(value: float | None, decimals: int = 2) -> str:
+    """Write a number of either sign, with a true minus sign.
+
+    >>> signed(-0.125), signed(0.8765, 3), signed(float("nan"))
+    ('−0.12', '0.876', '–')
+    """
+    return text.signed(value, decimals) if _is_known(value) else "–"
+
+
+@register.filter
+def whole(value: float | str | None) -> str:
+    """Write a number without decimals.
+
+    >>> whole(1234.5), whole(None)
+    ('1,234', '–')
+    """
+    return f"{value:,.0f}" if _is_known(value) else "–"
+
+
+@register.filter
+def measured(value: float | None) -> str:
+    """Write a measurement.
+
+    >>> measured(76.42), measured(None)
+    ('76.4', '–')
+    """
+    return "–" if value is None else text.measured(value)
 
 
 @register.filter
 def share(value: float | str | None) -> str:
-    """Write a share in per cent, or a dash if there is none.
+    """Write a share in per cent.
 
     >>> share(0.5), share(0.012), share(None), share("")
     ('50 %', '1.2 %', '–', '–')
     """
     return text.share(float(value)) if isinstance(value, int | float) else "–"
+
+
+@register.filter
+def interval(row: RiskRow) -> str:
+    """Write the 95 % interval of an area's risk."""
+    return f"{text.signed(row['risk_low'])} to {text.signed(row['risk_high'])}"
+
+
+@register.filter
+def ranks(row: RiskRow) -> str:
+    """Write the 95 % interval of an area's rank."""
+    return f"{row['rank_low']:,}–{row['rank_high']:,}"

@@ -18,14 +18,13 @@ from django.views.decorators.http import require_POST, require_safe
 from judgemap.core.assess.misfit import share_interval
 from judgemap.errors import StudyError
 from judgemap.study.assess.findings import JudgeFinding
-from judgemap.study.assess.judges import time_histogram, time_quartiles
 from judgemap.study.data.comparisons import Comparisons, Outcome
-from judgemap.web.dashboard import actions
 from judgemap.web.dashboard.charts import Chart, bar_chart, spark
-from judgemap.web.dashboard.counting import Counted, count
+from judgemap.web.dashboard.counting import Counted, Outcomes, count
 from judgemap.web.judge.models import Judge, UnknownArea
-from judgemap.web.results.models import Exclusion, FitRun, FitView
-from judgemap.web.results.pages import latest_fit, read_findings
+from judgemap.web.results import actions
+from judgemap.web.results.models import Exclusion, FitRun, FitView, latest_fit
+from judgemap.web.results.pages import read_findings
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
@@ -56,7 +55,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "has_distance": any(row.fitted.distance is not None for row in rows),
         "tells_apart": any(row.fitted.told_apart or row.fitted.kind_note for row in rows),
     }
-    return render(request, "dashboard/judges.html", context | {"here": "dashboard", "page": "judges"})
+    return render(request, "results/judges.html", context | {"here": "dashboard", "page": "judges"})
 
 
 @require_safe
@@ -80,7 +79,7 @@ def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
         "has_map": fit is not None and FitView.objects.filter(fit=fit, judge=name).exists(),
         "without": fits_without(study, fit, name),
     }
-    return render(request, "dashboard/judge.html", context | {"here": "dashboard", "page": "judges"})
+    return render(request, "results/judge.html", context | {"here": "dashboard", "page": "judges"})
 
 
 @require_POST
@@ -104,7 +103,7 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
             messages.success(request, _("Included in fits again from now on: %(done)s.") % {"done": ", ".join(done)})
     except StudyError as error:
         messages.error(request, sentence(error))
-    return redirect("dashboard:judges", study.slug)
+    return redirect("fits:judges", study.slug)
 
 
 def fits_without(study: Study, fit: FitRun | None, name: str) -> list[FitRun]:
@@ -133,17 +132,12 @@ class JudgeRow:
     """A judge in the table. ``fitted`` is what the last fit says about the judge; empty if it says nothing."""
 
     name: str
-    shown: int
-    left: int
-    right: int
-    ties: int
-    skips: int
-    unknown: int
+    answers: Outcomes
     left_interval: tuple[float, float]
     repeats: int
     repeated: int
     """How many of the repeats were answered the same as before."""
-    seconds: tuple[float, float, float] | None
+    seconds: list[float]
     """Quartiles of the times."""
     spark: str
     fitted: JudgeFinding
@@ -156,31 +150,6 @@ class JudgeRow:
         return [(words, chance) for words, chance in self.fitted.told_apart if chance >= LIKELY]
 
     @property
-    def decided(self) -> int:
-        """Pairs with a winner."""
-        return self.left + self.right
-
-    @property
-    def judged(self) -> int:
-        """Pairs that were judged."""
-        return self.decided + self.ties + self.skips
-
-    @property
-    def left_share(self) -> float | None:
-        """The share of decided pairs in which the left area was chosen."""
-        return self.left / self.decided if self.decided else None
-
-    @property
-    def tie_share(self) -> float | None:
-        """The share of ties among the pairs judged."""
-        return self.ties / self.judged if self.judged else None
-
-    @property
-    def skip_share(self) -> float | None:
-        """The share of skips among the pairs judged."""
-        return self.skips / self.judged if self.judged else None
-
-    @property
     def consistency(self) -> float | None:
         """The share of repeats that were answered the same as before."""
         return self.repeated / self.repeats if self.repeats else None
@@ -188,6 +157,8 @@ class JudgeRow:
 
 def judge_rows(study: Study, counted: Counted, fitted: Sequence[JudgeFinding]) -> list[JudgeRow]:
     """Return the judges who were shown a pair, with those who judged the most first."""
+    from judgemap.study.assess.judges import time_histogram, time_quartiles  # slow to import
+
     data = counted.data
     outcomes = data.outcomes_by_judge()
     low, high = share_interval(outcomes[:, Outcome.LEFT], outcomes[:, : Outcome.TIE].sum(axis=1))
@@ -197,34 +168,29 @@ def judge_rows(study: Study, counted: Counted, fitted: Sequence[JudgeFinding]) -
     by_name = {each.judge: each for each in fitted}
     excluded = {each.judge_id: each for each in Exclusion.objects.filter(judge__study=study).select_related("by")}
     groups = dict(Judge.objects.filter(study=study, group__isnull=False).values_list("name", "group__name"))
-    rows = []
-    for place in np.flatnonzero(outcomes.sum(axis=1)).tolist():
-        name = data.judges[place]
-        left, right, ties, skips, unknown, _ = outcomes[place].tolist()
-        rows.append(
-            JudgeRow(
-                name=name,
-                shown=int(outcomes[place].sum()),
-                left=left,
-                right=right,
-                ties=ties,
-                skips=skips,
-                unknown=unknown,
-                left_interval=(float(low[place]), float(high[place])),
-                repeats=int(repeats[place]),
-                repeated=int(same[place]),
-                seconds=tuple(quartiles[place].tolist()) if np.isfinite(quartiles[place, 1]) else None,
-                spark=spark(times[place].tolist()),
-                fitted=by_name.get(name, JudgeFinding(judge=name)),
-                excluded=excluded.get(name),
-                group=groups.get(name, ""),
-            )
+    rows = [
+        JudgeRow(
+            name=name,
+            answers=Outcomes(*outcomes[place].tolist()),
+            left_interval=(float(low[place]), float(high[place])),
+            repeats=int(repeats[place]),
+            repeated=int(same[place]),
+            seconds=quartiles[place].tolist(),
+            spark=spark(times[place].tolist()),
+            fitted=by_name.get(name, JudgeFinding(judge=name)),
+            excluded=excluded.get(name),
+            group=groups.get(name, ""),
         )
-    return sorted(rows, key=lambda row: (-row.judged, row.name))
+        for place, name in enumerate(data.judges)
+        if outcomes[place].any()
+    ]
+    return sorted(rows, key=lambda row: (-row.answers.judged, row.name))
 
 
 def time_chart(data: Comparisons) -> Chart:
     """Draw the times of one judge's comparisons."""
+    from judgemap.study.assess.judges import time_histogram, time_quartiles
+
     low, middle, high = time_quartiles(data)[0].tolist()
     if not np.isfinite(middle):
         return bar_chart(_("Time for a pair"), _("This judge has not answered any pairs yet."), [], [])

@@ -1,0 +1,228 @@
+"""The plan of a study: how many judges, how many answers each, and what more answers would bring. A worker makes it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from django import forms
+from django.db.models import Count, Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST, require_safe
+
+from judgemap.report.words.text import plain
+from judgemap.study.plan.schedules import DIFFER
+from judgemap.web.dashboard.charts import Chart, Course, line_chart
+from judgemap.web.judge.models import Judge
+from judgemap.web.results import actions
+from judgemap.web.results.models import FitRun, Plan
+from judgemap.web.server.forms import StudyForm
+from judgemap.web.studies.access import researcher_of, study_page
+from judgemap.web.studies.models import Study
+
+MOST_JUDGES, MOST_ANSWERS = 200, 500
+MANY, FEW = 12, 6
+"""Simulated studies; fewer if there are many areas."""
+LARGE = 100
+PLANNED_DESIGNS = ("uniform", "naive", "principal", "optimal")
+"""Studies with another design, which would take long to simulate, are planned with the optimal one."""
+GRID_COLUMNS = ("Answers each", "Judges", "Uncertainty (sd)")
+COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
+
+
+class PlanForm(StudyForm):
+    """The study in the middle of the grid, and a guess at how far judges differ if no fit estimates it."""
+
+    judges = forms.IntegerField(label=_("Judges"), min_value=1, max_value=MOST_JUDGES)
+    per_judge = forms.IntegerField(label=_("Answers each"), min_value=1, max_value=MOST_ANSWERS)
+    differ = forms.FloatField(
+        label=_("How far judges differ (a guess)"),
+        min_value=0.01,
+        max_value=10,
+        help_text=_(
+            "As a share of how far areas differ, σ/α. 0.5 is usual. If there is a fit with "
+            "judges who differ, its estimate is used instead."
+        ),
+        widget=forms.NumberInput({"step": "any"}),
+    )
+
+    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
+        super().__init__(*args, **kwargs)
+        self.panel_fit = actions.panel_fit_of(study)
+        if self.panel_fit is not None:
+            del self.fields["differ"]
+        self.initial = {**usual_study(study), "differ": DIFFER, **self.initial}
+
+
+class Expected(NamedTuple):
+    """What to expect of a study of some length: the mean over simulated studies, with its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What a worker found out about studies like the planned one; see `study.plan.planning.StudyPlan`."""
+
+    judges: int
+    top: int
+    panels: Sequence[int]
+    answers: Sequence[int]
+    """The numbers of judges, and of answers each, in the grid."""
+    sd: Sequence[Sequence[float]]
+    """Uncertainty by answers each and judges; the last row is for unlimited answers."""
+    lengths: Sequence[int]
+    """Answers in all, for the planned answers each and fewer or more judges."""
+    expected: Mapping[str, Sequence[Expected]]
+    """rank_error, found and sd at each length."""
+    differ: float
+    seconds_per_answer: float
+    simulations: int
+    sentences: Sequence[str]
+    heads: Sequence[str]
+    rows: Sequence[Sequence[tuple[str, str]]]
+    """The grid as a table of cells: a text, and one beside it."""
+
+    @property
+    def chart(self) -> Chart:
+        """How uncertainty falls with answers each, for the planned number of judges and those beside it."""
+        answers, middle = [float(each) for each in self.answers], self.panels.index(self.judges)
+        courses = [
+            Course(f"{self.panels[at]:,} judges", [(x, row[at]) for x, row in zip(answers, self.sd, strict=False)])
+            for at in range(max(middle - 1, 0), min(middle + 2, len(self.panels)))
+        ]
+        ends = [f"{each.name} from {plain(each.points[0][1])} to {plain(each.points[-1][1])}" for each in courses]
+        alt = gettext("As answers per judge go from %(fewest)s to %(most)s: %(ends)s.") % {
+            "fewest": plain(answers[0]),
+            "most": plain(answers[-1]),
+            "ends": "; ".join(ends),
+        }
+        return line_chart(gettext("Uncertainty of the population's map"), alt, courses, GRID_COLUMNS)
+
+    @property
+    def charts(self) -> list[Chart]:
+        """What more judges, with as many answers each, would bring: one chart per measure."""
+        measures = {
+            "rank_error": ("Places off", "How many places out of order the average area is"),
+            "found": (
+                f"Of the top {self.top} found",
+                f"The share of the {self.top} areas of highest risk that are found",
+            ),
+            "sd": ("Uncertainty of an area", "Standard deviation of an area's risk, on the scale of the map"),
+        }
+        return [self._chart(name, title, words) for name, (title, words) in measures.items()]
+
+    def _chart(self, name: str, title: str, words: str) -> Chart:
+        rows = list(zip(self.lengths, self.expected[name], strict=True))
+        course = Course(title, [(x, each.mean) for x, each in rows], [(each.low, each.high) for _x, each in rows])
+        (few, at_first), (many, at_last) = rows[0], rows[-1]
+        alt = gettext("%(words)s: %(first)s with %(few)s answers, %(last)s with %(many)s.") % {
+            "words": words,
+            "first": plain(at_first.mean),
+            "few": plain(few),
+            "last": plain(at_last.mean),
+            "many": plain(many),
+        }
+        return line_chart(title, alt, [course], COLUMNS, top=1.0 if name == "found" else None)
+
+
+@require_safe
+@study_page
+def planning(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show a study's plan, before it opens or while it runs, and the form to ask for one."""
+    return _show(request, study, PlanForm(study))
+
+
+@require_POST
+@study_page
+def plan(request: HttpRequest, study: Study) -> HttpResponse:
+    """Ask for a plan."""
+    form = PlanForm(study, request.POST)
+    if not form.is_valid():
+        return _show(request, study, form)
+    actions.ask_for_plan(study, form.cleaned_data, form.panel_fit, researcher_of(request))
+    return redirect("fits:planning", study.slug)
+
+
+@require_safe
+@study_page
+def plan_news(request: HttpRequest, study: Study) -> HttpResponse:
+    """Return the part of the page that a plan changes."""
+    return _show(request, study, PlanForm(study), "results/plan.html")
+
+
+def _show(request: HttpRequest, study: Study, form: PlanForm, template: str = "results/planning.html") -> HttpResponse:
+    latest = Plan.objects.filter(study=study).select_related("fit").defer("fit__rows", "fit__findings").first()
+    context = {
+        "study": study,
+        "here": "dashboard",
+        "page": "planning",
+        "plan": latest.show_if_lost() if latest else None,
+        "planned": planned(latest) if latest else None,
+        "plan_form": form,
+    }
+    return render(request, template, context, status=400 if form.errors else 200)
+
+
+def usual_study(study: Study) -> dict[str, int]:
+    """Return the number of judges who answered and their mean number of answers, or what the study asks for."""
+    counted = Judge.objects.filter(study=study, judged__gt=0).aggregate(judges=Count("pk"), answers=Sum("judged"))
+    judges = counted["judges"]
+    each = round(counted["answers"] / judges) if judges else study.version.recommended
+    return {"judges": min(judges or 10, MOST_JUDGES), "per_judge": min(max(each, 1), MOST_ANSWERS)}
+
+
+def planned(plan: Plan) -> Planned | None:
+    """Return what a plan found; None if it is not done."""
+    return msgspec.convert(plan.result, Planned) if plan.status == Plan.Status.DONE and plan.result else None
+
+
+def work_out(asked: Plan) -> Planned:
+    """Simulate studies smaller and larger than the planned one, going by a fit if there is one."""
+    from judgemap.report.pages.planning import grid_table, sentences
+    from judgemap.study.plan.planning import SECONDS, plan
+    from judgemap.web.judge.comparisons import load_comparisons
+    from judgemap.web.results.files import open_fit
+    from judgemap.web.studies.areas import load_areas
+
+    version = asked.study.version
+    design = version.design if version.design in PLANNED_DESIGNS else "optimal"
+    times = load_comparisons(asked.study).seconds
+    done = asked.fit is not None and asked.fit.status == FitRun.Status.DONE
+    pilot = open_fit(asked.fit) if asked.fit is not None and done else None
+    areas = pilot.map if pilot is not None else load_areas(version)
+    made = plan(
+        areas, asked.judges, asked.per_judge, seed=asked.seed, differ=asked.differ, pilot=pilot, designs=[design],
+        seconds=float(np.nanmedian(times)) if np.isfinite(times).any() else SECONDS,
+        simulations=FEW if len(areas) > LARGE else MANY, watch=partial(_watch, asked),
+    )  # fmt: skip
+    table = grid_table(made)
+    return Planned(
+        judges=made.judges,
+        top=made.top,
+        panels=made.panels,
+        answers=made.answers,
+        sd=made.over_grid("sd").tolist(),
+        lengths=made.lengths,
+        expected={
+            name: [Expected(*each) for each in made.expected(design, name)] for name in ("rank_error", "found", "sd")
+        },
+        differ=made.record.differ,
+        seconds_per_answer=made.record.seconds_per_answer,
+        simulations=made.record.simulations,
+        sentences=sentences(made),
+        heads=[each.heading.text for each in table.columns],
+        rows=[[(cell.text, cell.beside) for cell in row] for row in table.rows],
+    )
+
+
+def _watch(asked: Plan, done: int, of: int) -> None:
+    if asked.news_due():
+        asked.tell(done / of, "")
