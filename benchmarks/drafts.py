@@ -103,13 +103,14 @@ def ask(map_path: Path) -> tuple[Any, float]:
     """Upload a map and ask for a draft of it; return it, with the CPU time of inspecting the file."""
     from judgemap.web.accounts.models import Researcher
     from judgemap.web.studies.upload.drafts import ask_for_draft, keep_upload
+    from judgemap.web.studies.upload.records import Chosen
 
     anna, _ = Researcher.objects.get_or_create(email="anna@example.org")
     began = cpu()
     upload = keep_upload(anna, _Sent(map_path), "")  # type: ignore[arg-type]
     looked = cpu() - began
-    words = {"title": f"{map_path.stem} areas", "question": "Which?", "direction": "lower"}
-    return ask_for_draft(upload, {"id": "id", "name": "name", "contiguity": "queen"} | words, anna), looked
+    chosen = Chosen(f"{map_path.stem} areas", "Which?", "lower", id="id", name="name")
+    return ask_for_draft(upload, chosen, anna), looked
 
 
 def time_judging() -> int:

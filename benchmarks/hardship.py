@@ -64,12 +64,12 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.server import worker
 from judgemap.web.studies.models import Draft, Upload
 from judgemap.web.studies.upload.drafts import ask_for_draft
+from judgemap.web.studies.upload.records import Chosen
 os.nice(worker.NICENESS)
 anna, _ = Researcher.objects.get_or_create(email="anna@example.org")
 content = Path(sys.argv[2]).read_bytes()
 upload = Upload.objects.create(researcher=anna, name="large.gpkg", content=content, inspection={})
-words = {"title": "Large", "question": "Which?", "direction": "lower"}
-ask_for_draft(upload, {"id": "id", "name": "name", "contiguity": "queen"} | words, anna)
+ask_for_draft(upload, Chosen("Large", "Which?", "lower", id="id", name="name"), anna)
 assert worker.take_one()
 assert Draft.objects.get().status == "done", Draft.objects.get().said
 """

@@ -88,13 +88,14 @@ def make_study(path: Path, columns: tuple[str, str]) -> tuple[Any, dict[str, Any
     from judgemap.web.server.worker import take_one
     from judgemap.web.studies.models import Draft
     from judgemap.web.studies.upload.drafts import ask_for_draft, keep_upload
+    from judgemap.web.studies.upload.records import Chosen
 
     owner = Researcher.objects.create_user("owner@example.org", "a password of many words")
     began, readers, at = cpu(), cpu(resource.RUSAGE_CHILDREN), time.perf_counter()
     upload = keep_upload(owner, Sent(path), "")  # type: ignore[arg-type]
     looked = cpu(resource.RUSAGE_CHILDREN) - readers
-    words = {"title": "A nation", "question": "Which has the LOWER rate?", "direction": "lower"}
-    ask_for_draft(upload, {"id": columns[0], "name": columns[1], "contiguity": "queen"} | words, owner)
+    chosen = Chosen("A nation", "Which has the LOWER rate?", "lower", id=columns[0], name=columns[1])
+    ask_for_draft(upload, chosen, owner)
     take_one()
     draft = Draft.objects.latest("pk")
     if draft.study is None:

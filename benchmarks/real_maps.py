@@ -25,8 +25,9 @@ import shapely
 from judgemap.errors import StudyError
 from judgemap.geo.drawing.outlines import draw_areas
 from judgemap.web import start
-from judgemap.web.studies.upload.files import inspect_file, read_file
+from judgemap.web.studies.upload.drafts import inspect_file, read_file
 from judgemap.web.studies.upload.reading import UNREADABLE
+from judgemap.web.studies.upload.records import Chosen
 
 ROOT = Path(__file__).resolve().parents[1]
 NPM = {
@@ -114,17 +115,17 @@ def made_up() -> Iterator[tuple[str, str, bytes]]:
 def try_map(name: str, content: bytes) -> str:
     """Go through the wizard with what it suggests, and say what came of it."""
     found = inspect_file(name, content)
-    chosen = {"id": found.id, "name": found.name, "contiguity": "queen", "crs": ""}
-    if not found.crs:
-        if not found.guesses:
-            raise StudyError("no coordinate reference system fits; one has to be given")
-        chosen["crs"] = found.guesses[0]["crs"]
-    areas = read_file(name, content, chosen)
+    crs, guesses = found.on_earth.crs, found.on_earth.guesses
+    if not crs and not guesses:
+        raise StudyError("no coordinate reference system fits; one has to be given")
+    guessed = "" if crs else guesses[0].crs
+    areas, _ = read_file(name, content, Chosen(id=found.id, name=found.name, crs=guessed))
     drawn = draw_areas(areas)
     assert all(drawn.scenes)
-    faults = ", ".join(f"{each['count']} {each['kind']}" for each in found.faults)
-    where = found.crs or f"{chosen['crs']} (guessed)"
-    return f"{len(areas)} areas, {len(areas.graph.edges)} edges, {where}; {faults or 'no faults'}"
+    faults = ", ".join(f"{each.count} {each.kind}" for each in found.faults)
+    return (
+        f"{len(areas)} areas, {len(areas.graph.edges)} edges, {crs or f'{guessed} (guessed)'}; {faults or 'no faults'}"
+    )
 
 
 def cpu() -> float:

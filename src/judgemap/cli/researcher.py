@@ -103,7 +103,7 @@ def own(
     Example: judgemap researcher own wards anna@example.org
     """
     connect(data)
+    from judgemap.web.studies.access import give_study
     from judgemap.web.studies.editing import find_study
-    from judgemap.web.studies.sharing import give_study
 
     typer.echo(f"Study {study} belongs to {give_study(find_study(study), email)}.")

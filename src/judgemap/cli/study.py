@@ -237,8 +237,7 @@ def retain(
     """
     connect(data)
     from judgemap.web.people.retention import keep_promises, retention_lines
-    from judgemap.web.studies.editing import find_study
-    from judgemap.web.studies.keeping import set_end
+    from judgemap.web.studies.editing import find_study, set_end
 
     chosen = find_study(study) if study else None
     if until is not None:

@@ -216,7 +216,6 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "judgemap.web.accounts.views.keep_no_copy",
 ]
 ROOT_URLCONF = "judgemap.web.urls"
 WSGI_APPLICATION = "judgemap.web.wsgi.application"

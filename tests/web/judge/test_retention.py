@@ -19,7 +19,8 @@ from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.people import retention
 from judgemap.web.people.inviting import studies_overview
 from judgemap.web.studies import editing, making
-from judgemap.web.studies.keeping import certificate_of, set_end
+from judgemap.web.studies.editing import set_end
+from judgemap.web.studies.keeping import certificate_of
 from judgemap.web.studies.models import Act, Study
 
 

@@ -9,7 +9,7 @@ import pytest
 from judgemap.web.server.sandbox import NEWS
 from judgemap.web.studies.basemap import making
 from judgemap.web.studies.basemap import reading as basemap_reading
-from judgemap.web.studies.upload import files, reading
+from judgemap.web.studies.upload import drafts, reading
 
 
 @pytest.fixture
@@ -28,5 +28,5 @@ def read_here(monkeypatch):
 
     for module in (reading, basemap_reading):
         monkeypatch.setattr(module, "confine", lambda *_: [])
-    for module in (files, making):
+    for module in (drafts, making):
         monkeypatch.setattr(module, "run_reader", run)

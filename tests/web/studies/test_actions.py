@@ -11,7 +11,7 @@ from django.utils import timezone
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.judge.models import Answer, Pair
-from judgemap.web.studies import checking, editing, keeping, making, sharing
+from judgemap.web.studies import access, editing, making
 from judgemap.web.studies.areas import load_areas, load_graph
 from judgemap.web.studies.models import Act, Edge, Study, StudyVersion
 
@@ -30,7 +30,7 @@ def test_studies_of_one_title_get_names_of_their_own(study, areas, definition):
 
 def test_a_map_with_too_many_areas_is_refused_before_it_is_drawn(areas, definition, db, monkeypatch):
     """Also from the command line, which reads maps without the limits of an upload."""
-    monkeypatch.setattr(checking, "MOST_AREAS", 15)
+    monkeypatch.setattr(editing, "MOST_AREAS", 15)
     monkeypatch.setattr(making, "draw_areas", None)
     with pytest.raises(StudyError, match="the map has 16 areas; up to 15 can be judged, so use larger areas"):
         making.create_study(definition, areas)
@@ -58,7 +58,7 @@ def test_an_edit_of_what_somebody_has_changed_meanwhile_is_refused(study, defini
         editing.edit_study(read, replace(definition, question="Mine?"))
     read = editing.find_study(study.slug)
     promised = timezone.localdate() + timedelta(days=30)
-    keeping.set_end(editing.find_study(study.slug), promised)
+    editing.set_end(editing.find_study(study.slug), promised)
     with pytest.raises(StudyError, match="Someone else has changed this study"):
         editing.edit_study(read, replace(editing.definition_of(read), question="Mine?"))
     study = editing.find_study(study.slug)
@@ -67,10 +67,10 @@ def test_an_edit_of_what_somebody_has_changed_meanwhile_is_refused(study, defini
 
 def test_an_owner_is_never_a_colleague_too(owned, people):
     read = editing.find_study(owned.slug)
-    sharing.give_study(editing.find_study(owned.slug), people["stranger"].email)
+    access.give_study(editing.find_study(owned.slug), people["stranger"].email)
     with pytest.raises(StudyError, match="this is the study's owner"):
-        sharing.share_study(read, people["stranger"].email, people["owner"])
-    assert sharing.give_study(read, people["teammate"].email) == people["teammate"]
+        access.share_study(read, people["stranger"].email, people["owner"])
+    assert access.give_study(read, people["teammate"].email) == people["teammate"]
     assert set(owned.colleagues.all()) == {people["owner"], people["stranger"]}
 
 

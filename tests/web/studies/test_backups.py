@@ -15,7 +15,7 @@ from judgemap.web.server import backup
 from judgemap.web.server.backup import Key, Lock, is_encrypted, make_key
 from judgemap.web.studies import backups, making
 from judgemap.web.studies.backups import DELETED, WRITTEN, Rotation, make_backup, stale_backups
-from judgemap.web.studies.keeping import set_end
+from judgemap.web.studies.editing import set_end
 from judgemap.web.studies.log import verify_log
 from judgemap.web.studies.models import Act, BaseMap, BaseMapTile, Study
 

@@ -8,14 +8,9 @@ import pytest
 import shapely
 
 from judgemap.geo.boundaries import list_layers, load, repaired
-from judgemap.web.studies.upload.faults import (
-    WORDING,
-    FaultKind,
-    Remedy,
-    find_faults,
-    settle,
-)
+from judgemap.web.studies.upload.faults import WORDING, find_faults, settle
 from judgemap.web.studies.upload.guessing import Extent, guess_systems
+from judgemap.web.studies.upload.records import FaultKind, Remedy
 
 SQUARES = [shapely.box(x, 0, x + 1, 1) for x in range(4)]
 

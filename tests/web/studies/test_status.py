@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from judgemap.web.judge.models import Answer
-from judgemap.web.studies import editing
+from judgemap.web.studies import access, editing
 from judgemap.web.studies.models import Act, Study
 
 
@@ -77,13 +77,14 @@ def test_before_opening_the_page_lists_what_to_look_at(draft, clients):
 @pytest.mark.parametrize("who", ["closed", "unshared", "joined"])
 def test_what_is_done_to_a_study_that_is_gone_is_refused_in_a_sentence(owned, clients, people, who, monkeypatch):
     """A colleague deletes it between the page that found it and the lock."""
-    real = editing.held
+    real = editing.locked
 
     def gone(study):
         Study.objects.filter(pk=study.pk).update(deleted_at=timezone.now())
         return real(study)
 
-    monkeypatch.setattr(editing, "held", gone)
+    for module in (editing, access):
+        monkeypatch.setattr(module, "locked", gone)
     path, fields = {
         "closed": ("close", {}),
         "unshared": ("share", {"remove": str(people["teammate"].pk)}),

@@ -1,7 +1,5 @@
 """Researchers' own pages, in addition to allauth's: one-time links, the account, and the list of researchers."""
 
-from collections.abc import Callable
-
 from allauth.account import views as allauth_views
 from django.conf import settings
 from django.contrib import messages
@@ -24,19 +22,6 @@ from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import whole_address
 
 BACKEND = settings.AUTHENTICATION_BACKENDS[0]
-PRIVATE = ("/account/", "/first/", "/invitation/")
-
-
-def keep_no_copy(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Have browsers and proxies keep no copy of pages about accounts, allauth's and our own."""
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        if request.path.startswith(PRIVATE):
-            response["Cache-Control"] = "no-store"
-        return response
-
-    return middleware
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -44,8 +44,7 @@ from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.fastpath import PreparedQuery
 from judgemap.web.judge.models import Answer, Judge, Pair, PopulationMap, UnknownArea
 from judgemap.web.judge.places import known_areas
-from judgemap.web.studies.areas import load_graph
-from judgemap.web.studies.designs import make_design
+from judgemap.web.studies.areas import load_graph, make_design
 from judgemap.web.studies.models import Area, StudyVersion
 
 VARIANCE = FixedVariance(9.0)

@@ -61,14 +61,17 @@ class Brake:
 
 
 WRONG_GUESSES = Brake("guesses", most=50, seconds=5.0)
+ACCOUNTS = ("/account/", "/first/", "/invitation/")
 
 
 def keep_out_of_caches(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Keep researchers' pages, and all about accounts, out of caches, unless a page says how long it may be cached."""
+    """Keep all about accounts out of caches, and researchers' pages unless they say how long they may be cached."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        if settings.SESSION_COOKIE_NAME in request.COOKIES or request.path.startswith("/account/"):
+        if request.path.startswith(ACCOUNTS):
+            response["Cache-Control"] = "no-store"
+        elif settings.SESSION_COOKIE_NAME in request.COOKIES:
             response.headers.setdefault("Cache-Control", "no-store")
         return response
 

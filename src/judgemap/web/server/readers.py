@@ -6,6 +6,7 @@ At most two such processes run at a time on this machine, whichever process asks
 import fcntl
 import logging
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -29,6 +30,15 @@ SECONDS = 600.0
 """How long a reader may take; its limit on CPU time ends it long before, unless other work takes the processor."""
 SECONDS_BETWEEN_LOOKS = 0.1
 BUSY = "other maps or exports are under way at the moment; try again in a minute"
+
+# A file can name addresses, which GDAL would fetch on behalf of whoever uploaded it.
+NO_NETWORK = {
+    "GDAL_HTTP_PROXY": "http://127.0.0.1:9",
+    "http_proxy": "http://127.0.0.1:9",
+    "https_proxy": "http://127.0.0.1:9",
+    "CPL_VSIL_CURL_ALLOWED_EXTENSIONS": "none",
+    "PROJ_NETWORK": "OFF",
+}
 
 Hear = Callable[[float, str], None]
 
@@ -152,3 +162,28 @@ def _free_place() -> int | None:
         else:
             return lock
     return None
+
+
+def reader_environment(folder: str, drivers: frozenset[str]) -> dict[str, str]:
+    """Return the environment of a reader, in which GDAL knows only these formats."""
+    kept = {key: os.environ[key] for key in ("PATH", "LANG", "VIRTUAL_ENV", "PYTHONPATH") if key in os.environ}
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    return kept | threads | NO_NETWORK | {"GDAL_SKIP": _other_drivers(drivers), "HOME": folder}
+
+
+@cache
+def _other_drivers(drivers: frozenset[str]) -> str:
+    """List the formats that must not be opened, whatever a file claims to be."""
+    import pyogrio
+
+    return ",".join(sorted(set(pyogrio.list_drivers()) - drivers))
+
+
+def safe_name(name: str) -> str:
+    """Return a file's own name, without characters that could trip up a file system or a page.
+
+    >>> safe_name("../../etc/my wards.GeoJSON")
+    'my wards.GeoJSON'
+    """
+    plain = re.sub(r"[^\w .()-]", "_", re.split(r"[/\\]", name)[-1]).strip(". ")
+    return f"{Path(plain).stem[:80]}{Path(plain).suffix[:10]}" or "file"

@@ -1,27 +1,31 @@
-"""Everything that changes a study once it is made: each act is one transaction, and the audit log records it."""
+"""Everything that changes a study once it is made, and what is refused.
+
+Each act is one transaction, and the audit log records it.
+"""
 
 import hashlib
+import re
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import numpy as np
 from django.conf import settings
 from django.db import transaction
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
-from judgemap.study.data.definition import StudyDefinition
+from judgemap.study.data.definition import LONGEST, TEXTS, StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.tokens import make_token
-from judgemap.web.studies.areas import load_graph, source_of
-from judgemap.web.studies.checking import check_definition, check_direction
-from judgemap.web.studies.designs import prepare_design
-from judgemap.web.studies.keeping import change_end, held
+from judgemap.web.studies.areas import load_graph, prepare_design, source_of
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
+from judgemap.web.studies.upload.reading import MOST_AREAS
 
 VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
@@ -172,10 +176,10 @@ def _move(
     return study
 
 
-def locked(study: Study) -> Study:
-    """Lock a study's row and read it again; refuse one that was deleted, or made again from its file, meanwhile."""
-    found = held(study)
-    if found.deleted_at is not None:
+def locked(study: Study, *, deleted: bool = False) -> Study:
+    """Lock a study's row and read it again; refuse one that is gone, or unless ``deleted``, one deleted meanwhile."""
+    found = Study.objects.select_for_update(of=("self",)).select_related("current").filter(pk=study.pk).first()
+    if found is None or (found.deleted_at is not None and not deleted):
         raise StudyError(_("this study was deleted or made again meanwhile; reload the page"))
     return found
 
@@ -207,15 +211,6 @@ def _consent_digest(definition: StudyDefinition) -> str:
     return hashlib.sha256("\x1e".join([definition.consent, *translated]).encode()).hexdigest()
 
 
-def check_languages(definition: StudyDefinition) -> None:
-    """Refuse languages that judges' pages do not speak."""
-    known = [code for code, _ in settings.LANGUAGES]
-    for language in definition.languages:
-        if language not in known:
-            text = f"languages: {language!r} is not translated yet; there are {quoted(known)}"
-            raise StudyError(text, field="languages")
-
-
 def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
     """Store changes to a study as a new version; False if nothing changed."""
     before = definition_of(study)
@@ -225,3 +220,133 @@ def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
         return False
     edit_study(study, after, by)
     return True
+
+
+def set_end(study: Study, until: date | None, by: Researcher | None = None) -> Study:
+    """Set the last day on which a study's answers are kept, even if the study is closed."""
+    with transaction.atomic():
+        study = locked(study, deleted=True)
+        change_end(study, until, by)
+        study.save(update_fields=["answers_until"])
+    return study
+
+
+def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
+    """Change a study's last day; the caller has locked the study's row, and saves it."""
+    if until == study.answers_until:
+        return
+    check_end(until)
+    promised = study.answers_until
+    if study.answers_removed_at is not None:
+        raise StudyError(
+            _("the answers in study %(slug)s have been deleted, so the date cannot be changed")
+            % {"slug": f"{study.slug!r}"},
+            "answers_until",
+        )
+    later = promised is not None and (until is None or until > promised)
+    if later and study.judges.filter(consents__isnull=False).exists():
+        text = (
+            f"judges have agreed that their answers will be deleted after {promised}; you can only "
+            f"bring the date forward"
+        )
+        raise StudyError(text, field="answers_until")
+    study.answers_until = until
+    record(study, by, "end of answers set", {"until": str(until or "no end")})
+
+
+def check_end(until: date | None) -> None:
+    """Refuse a last day in the past."""
+    if until is not None and until < timezone.now().date():
+        raise StudyError(
+            _("answers_until is %(until)s, which is in the past; choose a date in the future") % {"until": until},
+            field="answers_until",
+        )
+
+
+MOST = 10_000
+"""The most pairs that one judge can be asked for."""
+SHOWN = "\n\r\t\u200e\u200f\u00ad\u200c\u200d\u00a0"
+"""Characters that are not printable by themselves but belong in texts."""
+WORDS = {
+    "en": ("lower|lowest|fewer|fewest", "higher|highest|greater|greatest"),
+    "fr": ("bas|basses?|faibles?|inférieure?s?|moindres?", "hauts?|hautes?|élevée?s?|supérieure?s?"),
+    "es": ("baj[oa]s?|menor(?:es)?|inferior(?:es)?", "alt[oa]s?|elevad[oa]s?|mayor(?:es)?|superior(?:es)?"),
+    "ar": ("(?:ال)?(?:أقل|أدنى|أخفض)", "(?:ال)?(?:أعلى|أكثر|أكبر)"),
+}
+"""Words for the lower and for the higher rate, by language; "less" and "more" can mean either ("less safe")."""
+CONTRADICTIONS = {
+    "lower": gettext_lazy(
+        "in %(language)s the question asks for the lower rate, but answers are to be read as the HIGHER rate; "
+        "change the question, or what judges choose"
+    ),
+    "higher": gettext_lazy(
+        "in %(language)s the question asks for the higher rate, but answers are to be read as the LOWER rate; "
+        "change the question, or what judges choose"
+    ),
+}
+
+
+def check_languages(definition: StudyDefinition) -> None:
+    """Refuse languages that judges' pages do not speak."""
+    known = [code for code, _ in settings.LANGUAGES]
+    for language in definition.languages:
+        if language not in known:
+            text = f"languages: {language!r} is not translated yet; there are {quoted(known)}"
+            raise StudyError(text, field="languages")
+
+
+def check_size(n_areas: int) -> None:
+    """Refuse a map with too few areas to compare, or with more than pages and counts can tell apart."""
+    if n_areas < 2:
+        raise StudyError(_("a study needs at least two areas"))
+    if n_areas > MOST_AREAS:
+        raise StudyError(
+            _("the map has %(areas)s areas; up to %(most)s can be judged, so use larger areas or part of the map")
+            % {"areas": f"{n_areas:,}", "most": f"{MOST_AREAS:,}"}
+        )
+
+
+def check_definition(definition: StudyDefinition) -> None:
+    """Refuse what does not fit into the database, what no page can show, and a question that means the opposite."""
+    texts = {key: getattr(definition, key) for key in LONGEST}
+    for language, translated in definition.translations.items():
+        texts |= {f"translations.{language}.{key}": translated[key] for key in TEXTS if key in translated}
+    for key, text in texts.items():
+        field = key.rpartition(".")[2]
+        longest = LONGEST[field]
+        if not isinstance(text, str) or len(text) > longest:
+            raise StudyError(
+                _("%(key)s is too long; write at most %(longest)s characters") % {"key": key, "longest": longest}, field
+            )
+        if not all(each.isprintable() or each in SHOWN for each in text):
+            raise StudyError(_("%(key)s has characters that cannot be shown; type it again") % {"key": key}, field)
+    if definition.maximum > MOST:
+        raise StudyError(
+            _("maximum is %(maximum)s; nobody judges more than %(most)s pairs")
+            % {"maximum": f"{definition.maximum:,}", "most": f"{MOST:,}"},
+            field="maximum",
+        )
+    check_direction(definition)
+
+
+def asked_direction(question: str, language: str) -> str:
+    """Say which direction a question asks for: lower or higher; empty if its words do not tell.
+
+    >>> asked_direction("Which ward has the LOWER rate?", "en"), asked_direction("Où le taux est-il plus élevé ?", "fr")
+    ('lower', 'higher')
+    >>> asked_direction("Which ward is less safe?", "en"), asked_direction("Is the lower end higher?", "en")
+    ('', '')
+    """
+    low, high = (re.search(rf"\b(?:{words})\b", question, re.IGNORECASE) for words in WORDS.get(language, ("$^", "$^")))
+    return "" if bool(low) == bool(high) else "lower" if low else "higher"
+
+
+def check_direction(study: StudyDefinition | StudyVersion) -> None:
+    """Refuse a question that, in any of the study's languages, asks for the opposite of how answers are read."""
+    questions = {study.languages[0]: study.question} if study.languages else {}
+    questions |= {language: texts.get("question", "") for language, texts in study.translations.items()}
+    for language, question in questions.items():
+        asked = asked_direction(question, language)
+        if asked and asked != study.direction:
+            name = translation.get_language_info(language)["name_translated"]
+            raise StudyError(CONTRADICTIONS[asked] % {"language": name}, field="question")

@@ -1,42 +1,30 @@
 """Making a study: its areas are drawn and written in short turns, and appear with the last one."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.html import escape
+from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.geo.drawing.outlines import Drawings, draw_areas
+from judgemap.geo.drawing.outlines import Drawings, draw_areas, stored_path
 from judgemap.geo.drawing.squares import MadeTile
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.database import delete_in_turns, insert_in_turns
 from judgemap.web.server.tokens import make_token
-from judgemap.web.studies.areas import MANY, regions_in
-from judgemap.web.studies.checking import check_definition, check_size
-from judgemap.web.studies.designs import prepare_design
-from judgemap.web.studies.editing import add_version, check_languages
-from judgemap.web.studies.keeping import (
-    check_end,
-)
+from judgemap.web.studies.areas import prepare_design
+from judgemap.web.studies.editing import add_version, check_definition, check_end, check_languages, check_size
 from judgemap.web.studies.log import record
-from judgemap.web.studies.maps import draw_paths
-from judgemap.web.studies.models import (
-    Area,
-    Drawing,
-    Edge,
-    Study,
-    Tile,
-)
-
-if TYPE_CHECKING:
-    pass
-
+from judgemap.web.studies.models import Area, Drawing, Edge, Study, Tile
 
 EDGE_BYTES = 60
 DRAWN = 0.7
@@ -177,3 +165,42 @@ def _free_slug(title: str) -> str:
     while slug in taken:
         slug, number = f"{base}-{number}", number + 1
     return slug
+
+
+def draw_paths(areas: Iterable[Area]) -> SafeString:
+    """Write areas with outlines as SVG paths, one after another, each with its position and its name."""
+    return SafeString(
+        "".join(
+            f'<path class="area" d="{stored_path(area.rings)}" data-area="{area.position}">'
+            f"<title>{escape(area.name)}</title></path>"
+            for area in areas
+        )
+    )
+
+
+MANY = 1_000
+"""With more areas than this, judges are asked which places they know before the first pair."""
+NUMBERED = re.compile(r"^(?P<region>.*?\w.*?)[\s,.–-]+(?:\d[\w/.-]*|[A-Z])$")
+"""A name that ends in a number or a letter, such as "Nottingham 012A", and what comes before."""
+LEAST_SHARE = 0.9
+"""Names are taken to contain regions if at least this share of the areas is in a region with others."""
+
+
+def regions_in(names: Sequence[str]) -> list[str]:
+    """Return the region that each area's name gives, or only empty strings if names have no such form.
+
+    >>> regions_in(["Nottingham 012A", "Nottingham 012B", "West Berkshire 001C", "West Berkshire 002A"])
+    ['Nottingham', 'Nottingham', 'West Berkshire', 'West Berkshire']
+    >>> regions_in(["Castle", "Trent", "Hyde Park"])
+    ['', '', '']
+    """
+    found = [match["region"] if (match := NUMBERED.match(name)) else "" for name in names]
+    return _worth_it(found)
+
+
+def _worth_it(regions: Sequence[str]) -> list[str]:
+    """Keep regions that help to choose: several of them, nearly all with more than one area."""
+    count = Counter(regions)
+    shared = sum(areas for region, areas in count.items() if region and areas > 1)
+    helpful = len(count.keys() - {""}) > 1 and shared >= LEAST_SHARE * len(regions)
+    return list(regions) if helpful else [""] * len(regions)

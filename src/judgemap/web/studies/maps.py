@@ -2,11 +2,10 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 from django.db.models import F, Q
@@ -21,10 +20,6 @@ from judgemap.report.figures.colours import round_step
 from judgemap.report.figures.layout import free_spots
 from judgemap.web.studies.areas import edges_in
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion, Tile
-
-if TYPE_CHECKING:
-    pass
-
 
 MARGIN = 12
 WIDE = 1.35
@@ -63,17 +58,6 @@ def circle(count: int) -> list[Point]:
     """Place the areas on a circle, in the units of a map."""
     turns = [2 * math.pi * place / count for place in range(count)]
     return [(round(500 + 450 * math.sin(turn), 1), round(500 - 450 * math.cos(turn), 1)) for turn in turns]
-
-
-def draw_paths(areas: Iterable[Area]) -> SafeString:
-    """Write areas with outlines as SVG paths, one after another, each with its position and its name."""
-    return SafeString(
-        "".join(
-            f'<path class="area" d="{stored_path(area.rings)}" data-area="{area.position}">'
-            f"<title>{escape(area.name)}</title></path>"
-            for area in areas
-        )
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +122,7 @@ def draw_map(study: Study) -> StudyMap:
     return StudyMap(
         areas=len(names),
         edges=len(edges),
-        paths=SafeString(drawing) if drawing else draw_paths(study.areas.order_by("position")),
+        paths=SafeString(drawing or ""),
         lines=_lines(points, edges),
         dots="".join(f"M{x} {y}h0" for x, y in points),
         options=SafeString(options),

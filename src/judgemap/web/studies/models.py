@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+import msgspec
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 from judgemap.study.data.definition import LONGEST
 from judgemap.web.server.database import Trigger
 from judgemap.web.server.jobs import Job, job_constraints
+from judgemap.web.studies.upload.records import Chosen, Inspection
 
 MUST_BE_TRANSLATED = ("question", "instructions", "consent")
 """Essential texts: nobody should agree to a text, or answer a question, in a language they cannot read."""
@@ -298,11 +300,16 @@ class Upload(models.Model):
     definition = models.TextField(blank=True)
     """The text of a study.toml that came with it."""
     inspection = models.JSONField()
-    """What is in the file, as JSON of `judgemap.web.studies.upload.files.Inspection`."""
+    """An `Inspection`; ``found`` reads it."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def found(self) -> Inspection:
+        """What is in the file."""
+        return msgspec.convert(self.inspection, Inspection)
 
 
 BYTES_OF_AN_AREA = 5_000
@@ -320,7 +327,7 @@ class Draft(Job):
     upload = models.ForeignKey(Upload, models.CASCADE, null=True, related_name="drafts")
     copy_of = models.ForeignKey(Study, models.CASCADE, null=True, related_name="copies")
     chosen = models.JSONField(default=dict)
-    """What was filled in about the upload: columns, reference system, remedies, title and question."""
+    """A `Chosen`; ``choice`` reads it."""
     replaces = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="+")
     """An earlier draft of the same upload, whose place the new one takes with all that people made in it."""
     study = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="made_by")
@@ -339,6 +346,11 @@ class Draft(Job):
 
     def __str__(self) -> str:
         return f"draft {self.pk}"
+
+    @property
+    def choice(self) -> Chosen:
+        """What was filled in about the upload."""
+        return msgspec.convert(self.chosen, Chosen)
 
     def effort(self) -> float:
         """Return the bytes of the map, or of as large a map as the copied study has."""

@@ -6,10 +6,10 @@ import json
 import tomllib
 import warnings
 import zipfile
-from dataclasses import asdict
 from datetime import timedelta
 
 import geopandas
+import msgspec
 import pytest
 import shapely
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -19,13 +19,12 @@ from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.models import Answer
 from judgemap.web.people.groups import keep_group
+from judgemap.web.studies.access import share_study
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.editing import change_edge, change_study, find_study, open_study
 from judgemap.web.studies.models import BaseMap, BaseMapTile, Draft, Study, Upload
-from judgemap.web.studies.sharing import share_study
 from judgemap.web.studies.upload import drafts
-from judgemap.web.studies.upload.drafts import MOST_KEPT
-from judgemap.web.studies.upload.files import inspect_file
+from judgemap.web.studies.upload.drafts import MOST_KEPT, inspect_file
 
 CHOSEN = {
     "id": "code",
@@ -91,7 +90,7 @@ def _read_here(request):
 
 @pytest.fixture(scope="session")
 def inspection() -> dict:
-    return asdict(inspect_file("wards.geojson", collection()))
+    return msgspec.to_builtins(inspect_file("wards.geojson", collection()))
 
 
 @pytest.fixture
@@ -212,14 +211,14 @@ class Meanwhile:
     """Something that happens while a draft is being made again: just after its map was read."""
 
     def __init__(self, monkeypatch, happens) -> None:
-        read = drafts.read_with_regions
+        read = drafts.read_file
 
         def read_and_let_it_happen(*given):
             found = read(*given)
             happens()
             return found
 
-        monkeypatch.setattr(drafts, "read_with_regions", read_and_let_it_happen)
+        monkeypatch.setattr(drafts, "read_file", read_and_let_it_happen)
 
 
 def test_a_study_that_is_opened_meanwhile_stays_with_its_answers(clients, uploaded, make, visit, monkeypatch):
@@ -519,7 +518,7 @@ def test_the_last_day_of_answers_can_be_chosen_with_the_map(clients, uploaded, m
     make(uploaded, answers_until=day.isoformat())
     assert Study.objects.get().answers_until == day
     page = clients["owner"].get(uploaded)
-    assert page.context["form"]["answers_until"].value() == day.isoformat()
+    assert page.context["form"]["answers_until"].value() == day
     refused = clients["owner"].post(uploaded, CHOSEN | {"answers_until": "2020-01-01"})
     assert list(refused.context["form"].errors) == ["answers_until"]
 
@@ -546,7 +545,7 @@ def test_columns_with_latitudes_and_longitudes_say_where_a_map_is(clients, tmp_p
     """As in the counties of Georgia, which come without a .prj file."""
     columns = {"Latitude": [31.0] * 4, "Longitud": [-85.2, -84.2, -83.1, -82.1]}
     everywhere = send(clients["owner"], frame(tmp_path, "no.gpkg", crs=None), "no.gpkg")["Location"]
-    assert len(clients["owner"].get(everywhere).context["upload"].inspection["guesses"]) > 3
+    assert len(clients["owner"].get(everywhere).context["found"].on_earth.guesses) > 3
     step = send(clients["owner"], frame(tmp_path, crs=None, **columns), "map.gpkg")["Location"]
     form = clients["owner"].get(step).context["form"]
     assert [crs for crs, _ in form.fields["place"].choices] == ["EPSG:32616", ""]
@@ -557,7 +556,7 @@ def test_a_map_that_says_where_it_is_is_shown_on_the_world(clients, tmp_path):
     step = send(clients["owner"], frame(tmp_path), "map.gpkg")["Location"]
     page = clients["owner"].get(step)
     assert page.context["form"].places[0][1:] == (96.5, 58.9)
-    assert page.context["upload"].inspection["where"]["km"] == pytest.approx(400, rel=0.05)
+    assert page.context["found"].on_earth.where.km == pytest.approx(400, rel=0.05)
     assert "31.1° north, 83.5° west" in page.content.decode()
 
 

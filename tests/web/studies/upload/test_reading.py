@@ -22,7 +22,8 @@ from judgemap.errors import StudyError
 from judgemap.web.dashboard.counting import ROW
 from judgemap.web.server import readers
 from judgemap.web.server.sandbox import Limits
-from judgemap.web.studies.upload import files, reading
+from judgemap.web.studies.upload import drafts, reading
+from judgemap.web.studies.upload.records import Chosen
 
 
 @pytest.fixture
@@ -52,9 +53,8 @@ def test_the_three_formats_give_the_same_areas_and_news_on_the_way(frame, tmp_pa
     else:
         frame.to_file(tmp_path / f"wards.{kind}")
         content = (tmp_path / f"wards.{kind}").read_bytes()
-    options = {"id": "code", "name": "name", "contiguity": "queen", "crs": ""}
-    news = []
-    areas = files.read_file(f"wards.{kind}", content, options, lambda *each: news.append(each))
+    chosen, news = Chosen(id="code", name="name"), []
+    areas, _ = drafts.read_file(f"wards.{kind}", content, chosen, lambda *each: news.append(each))
     assert areas.ids == ("a", "b", "c", "d")
     assert areas.names == ("A", "B", "C", "Isle")
     assert areas.graph.edges.tolist() == [[0, 1], [1, 2], [2, 3]]
@@ -68,25 +68,25 @@ def test_a_zip_file_that_unpacks_into_too_much_is_not_unpacked():
     bomb = zipped(**{f"{i}.shp": bytes(30_000_000) for i in range(9)})
     assert len(bomb) < 1_000_000
     with pytest.raises(StudyError, match="unpacks to more than 250 MB"):
-        files.check_zip(bomb)
+        drafts.check_zip(bomb)
 
 
 def test_a_zip_file_of_very_many_files_is_refused():
     with pytest.raises(StudyError, match="holds 61 files"):
-        files.check_zip(zipped(**{f"{i}.txt": "" for i in range(61)}))
+        drafts.check_zip(zipped(**{f"{i}.txt": "" for i in range(61)}))
 
 
 def test_only_three_drivers_are_there(tmp_path):
     code = "import pyogrio, json; print(json.dumps(sorted(pyogrio.list_drivers())))"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env=files.reader_environment(str(tmp_path), files.DRIVERS),
+        env=readers.reader_environment(str(tmp_path), drafts.DRIVERS),
         capture_output=True,
         check=True,
     )
     drivers = set(json.loads(done.stdout))
-    assert drivers >= files.DRIVERS
-    assert drivers - files.DRIVERS <= {"ESRIJSON", "GeoJSONSeq", "TopoJSON"}
+    assert drivers >= drafts.DRIVERS
+    assert drivers - drafts.DRIVERS <= {"ESRIJSON", "GeoJSONSeq", "TopoJSON"}
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_file_cannot_make_the_reader_call_anybody(frame, tmp_path, kind, prope
         collection = json.loads((tmp_path / "wards.geojson").read_text())
         link = f"http://127.0.0.1:{server.getsockname()[1]}/crs"
         collection["crs"] = {"type": kind, "properties": {name: text.format(link) for name, text in properties.items()}}
-        files.inspect_file("wards.geojson", json.dumps(collection).encode())
+        drafts.inspect_file("wards.geojson", json.dumps(collection).encode())
         assert not called.wait(0.2)
         socket.create_connection(server.getsockname(), timeout=2).close()
         assert called.wait(2)
@@ -122,7 +122,7 @@ def test_too_many_areas_are_refused(read_here, monkeypatch):
     ]  # fmt: skip
     content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
     with pytest.raises(StudyError, match="has 101 areas; up to 100 can be judged"):
-        files.inspect_file("wards.geojson", content)
+        drafts.inspect_file("wards.geojson", content)
 
 
 def test_every_area_that_is_read_can_be_counted():
@@ -138,14 +138,14 @@ def test_who_hears_the_news_can_end_the_reader(frame, tmp_path):
         raise InterruptedError(doing)
 
     with pytest.raises(InterruptedError):
-        files.read_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes(), {"contiguity": "queen"}, stop)
+        drafts.read_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes(), Chosen(), stop)
 
 
 def test_a_reader_that_takes_too_long_is_ended(frame, tmp_path, monkeypatch):
     frame.to_file(tmp_path / "wards.gpkg")
     monkeypatch.setattr(readers, "SECONDS", 0.01)
     with pytest.raises(StudyError, match="too large or too complex"):
-        files.inspect_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes())
+        drafts.inspect_file("wards.gpkg", (tmp_path / "wards.gpkg").read_bytes())
 
 
 def test_a_busy_machine_is_no_reason_to_refuse_a_map():
@@ -157,12 +157,12 @@ def test_a_reader_that_breaks_down_gives_a_sentence_and_logs_why(frame, tmp_path
     """No map may end in a server error, and whoever runs the server has to learn what happened."""
     frame.to_file(tmp_path / "wards.gpkg")
     monkeypatch.setattr(reading, "confine", lambda folder: [])
-    monkeypatch.setattr(reading, "inspect", lambda path, options: {}[path.name])
+    monkeypatch.setattr(reading, "inspect", lambda path, layer: {}[path.name])
     reading.main(["inspect", str(tmp_path / "wards.gpkg"), "{}"])
     written = capsys.readouterr().out.encode()
-    monkeypatch.setattr(files, "run_reader", lambda *_: written)
+    monkeypatch.setattr(drafts, "run_reader", lambda *_: written)
     with pytest.raises(StudyError, match="this map cannot be read; run “Fix geometries”"):
-        files.inspect_file("wards.gpkg", b"")
+        drafts.inspect_file("wards.gpkg", b"")
     assert "KeyError: 'wards.gpkg'" in caplog.text
 
 
@@ -179,7 +179,7 @@ def test_a_reader_that_runs_out_of_memory_says_so(error, tmp_path, monkeypatch, 
 def refusal_and_memory(*given):
     """What is said about a file that is refused, and the most memory that the reader used, in kilobytes."""
     with pytest.raises(StudyError) as refused:
-        files.read_file(*given)
+        drafts.read_file(*given)
     return str(refused.value), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 
 
@@ -195,10 +195,9 @@ def test_a_small_file_that_asks_for_much_memory_is_refused():
     ]
     content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
     assert len(content) < 70_000
-    options = {"id": "id", "name": "id", "contiguity": "queen", "crs": ""}
     # In a process of its own, whose only child is the reader: earlier tests' servers and browsers do not count.
     with multiprocessing.get_context("fork").Pool(1) as alone:
-        said, memory = alone.apply(refusal_and_memory, ["wards.geojson", content, options])
+        said, memory = alone.apply(refusal_and_memory, ["wards.geojson", content, Chosen(id="id", name="id")])
     assert re.search("too large or too complex|too much memory|crosses itself", said)
     assert memory < 1_300_000
 
@@ -207,7 +206,7 @@ def test_a_small_file_that_asks_for_much_memory_is_refused():
     "name", ["../../etc/passwd.geojson", "..\\x.geojson", "/a/b.geojson", "\x00.geojson", "." * 300]
 )
 def test_names_of_files_lead_nowhere(name):
-    safe = files.safe_name(name)
+    safe = readers.safe_name(name)
     assert not set(safe) & set("/\\\0")
     assert safe not in ("", ".", "..")
     assert len(safe) <= 90

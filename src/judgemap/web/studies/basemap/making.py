@@ -19,10 +19,9 @@ from judgemap.geo.basemap.kinds import BY_NAME, ENDINGS
 from judgemap.geo.basemap.tiles import needed_tiles, unpack
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.database import delete_in_turns, insert_in_turns
-from judgemap.web.server.readers import Hear, TooMuchError, run_reader, warn_of_missing
+from judgemap.web.server.readers import Hear, TooMuchError, reader_environment, run_reader, safe_name, warn_of_missing
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, BaseMap, BaseMapTile, Extract, ExtractPart, Study
-from judgemap.web.studies.upload.files import reader_environment, safe_name
 
 READER = "judgemap.web.studies.basemap.reading"
 DRIVERS = frozenset({"OSM", "GPKG"})

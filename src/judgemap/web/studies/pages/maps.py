@@ -1,6 +1,6 @@
 """The page of a study's map, where neighbours are joined and separated, and what it loads."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -25,17 +25,8 @@ from judgemap.web.studies.maps import (
     picture_response,
     stored_rings,
 )
-from judgemap.web.studies.models import (
-    Area,
-    Study,
-    Tile,
-    Upload,
-)
+from judgemap.web.studies.models import Area, Study, Tile, Upload
 from judgemap.web.studies.pages.studies import FORM
-
-if TYPE_CHECKING:
-    pass
-
 
 PLAIN = "#dde5dc"
 KEPT = "private, max-age=604800, immutable"

@@ -1,5 +1,6 @@
 """Researchers' pages about a study as a whole: the list, the overview, its status, its colleagues and its log."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,30 +11,27 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import translation
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.study.data.definition import LONGEST, write_definition
+from judgemap.study.data.definition import CONSENT, LONGEST, write_definition
 from judgemap.web.server.forms import StudyForm, sentence
-from judgemap.web.server.tokens import whole_address
+from judgemap.web.server.tokens import check_address, whole_address
 from judgemap.web.studies import editing
-from judgemap.web.studies.access import owner_page, researcher_of, researcher_page, studies_of, study_page
-from judgemap.web.studies.checking import preflight
-from judgemap.web.studies.keeping import (
-    GRACE,
-    bring_back,
-    certificate_of,
-    days_left,
-    delete_study,
+from judgemap.web.studies.access import (
+    owner_page,
+    researcher_of,
+    researcher_page,
+    share_study,
+    studies_of,
+    study_page,
+    unshare_study,
 )
+from judgemap.web.studies.keeping import GRACE, bring_back, certificate_of, days_left, delete_study
 from judgemap.web.studies.log import log_head
-from judgemap.web.studies.models import (
-    Draft,
-    Study,
-)
-from judgemap.web.studies.sharing import share_study, unshare_study
+from judgemap.web.studies.models import Draft, Study
 from judgemap.web.studies.upload.drafts import ask_for_copy
 
 LONG = 8
@@ -289,3 +287,86 @@ def next_step(study: Study, invited: int) -> str:
     if study.join_code:
         return "link"
     return "wait" if invited else "invite"
+
+
+PAIR_SECONDS = 10
+"""About how long a judge takes for a pair."""
+LONG_MINUTES = 30
+"""A judge who is asked for more than this may well stop before the end."""
+CONTACT = re.compile(r"\S@\S+\.\w|\+?\d[\d ()/.-]{6,}\d|https?://\S")
+"""An email address, a telephone number or a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something to look at before judges are let in: whether it looks right, what was found, and the page about it."""
+
+    fine: bool
+    said: str
+    page: str = ""
+
+
+def preflight(study: Study, address: str) -> list[Check]:
+    """List what is worth a look before a study opens; ``address`` is what judges' links would start with."""
+    version = study.version
+    waiting = [code for code in version.languages if code not in version.offered]
+    names = ", ".join(str(translation.get_language_info(code)["name_translated"]) for code in waiting)
+    minutes = max(1, round(version.recommended * PAIR_SECONDS / 60))
+    time = ngettext("about %(minutes)s minute", "about %(minutes)s minutes", minutes) % {"minutes": minutes}
+    problem = check_address(address)
+    asked = editing.asked_direction(version.question, version.languages[0])
+    says = {
+        "lower": gettext("Judges choose the area with the LOWER rate, and the question says so."),
+        "higher": gettext("Judges choose the area with the HIGHER rate, and the question says so."),
+    }
+    may_not_say = {
+        "lower": gettext("Judges choose the area with the LOWER rate. Check that the question says so."),
+        "higher": gettext("Judges choose the area with the HIGHER rate. Check that the question says so."),
+    }
+    return [
+        Check(
+            asked == version.direction,
+            (says if asked == version.direction else may_not_say)[version.direction],
+            "studies:texts",
+        ),
+        _either(
+            CONTACT.search(version.consent),
+            gettext("The consent says whom to contact."),
+            gettext("The consent names no email address, telephone number or page to contact."),
+            "studies:texts",
+        ),
+        _either(
+            version.consent.strip() != CONSENT,
+            gettext("The consent is your own text."),
+            gettext("The consent is still our example: it does not say who runs the study."),
+            "studies:texts",
+        ),
+        _either(
+            version.instructions or version.example,
+            gettext("Judges get instructions or an example."),
+            gettext("There are no instructions and no example of how to choose."),
+            "studies:texts",
+        ),
+        _either(
+            not waiting,
+            gettext("Judges can read the study in every language you chose."),
+            gettext("These languages are not complete, so judges cannot choose them: %(names)s.") % {"names": names},
+            "studies:texts",
+        ),
+        _either(
+            problem is None,
+            gettext("Links start with %(address)s.") % {"address": address},
+            str(problem),
+            "inviting:judges",
+        ),
+        Check(
+            minutes <= LONG_MINUTES,
+            gettext("Each judge is asked for %(pairs)s pairs, %(time)s.")
+            % {"pairs": f"{version.recommended:,}", "time": time},
+            "studies:judging",
+        ),
+    ]
+
+
+def _either(fine: object, yes: str, no: str, page: str) -> Check:
+    return Check(bool(fine), yes if fine else no, page)

@@ -17,19 +17,11 @@ from judgemap.study.data.definition import LONGEST, MOST_REPEATS, TEXTS
 from judgemap.web.server.forms import StudyForm, render_markdown
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import researcher_of, researcher_page, study_page
-from judgemap.web.studies.checking import MOST
-from judgemap.web.studies.designs import can_run, recommended_design
-from judgemap.web.studies.editing import change_study
-from judgemap.web.studies.keeping import (
-    EndOfAnswersField,
-)
-from judgemap.web.studies.models import (
-    MUST_BE_TRANSLATED,
-    Study,
-    StudyVersion,
-)
+from judgemap.web.studies.areas import can_run, recommended_design
+from judgemap.web.studies.editing import MOST, change_study
+from judgemap.web.studies.models import MUST_BE_TRANSLATED, Study, StudyVersion
 from judgemap.web.studies.pages.studies import FORM
-from judgemap.web.studies.upload.pages import DIRECTIONS
+from judgemap.web.studies.upload.pages import DIRECTIONS, EndOfAnswersField
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -1,36 +1,56 @@
-"""Everything that changes uploads or asks for drafts of them."""
+"""From an uploaded file to a draft: taking and reading the file, keeping it, and what a worker makes of it.
 
+A file is checked from the outside before a separate process opens it.
+"""
+
+import io
+import logging
+import tempfile
 import tomllib
-from dataclasses import asdict, fields, replace
-from datetime import date, timedelta
+import zipfile
+from dataclasses import fields, replace
+from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+import msgspec
+import numpy as np
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.drawing.squares import MadeTile
+from judgemap.geo.maps import Areas, Bridge
 from judgemap.study.data.definition import AreasSource, StudyDefinition, parse_definition, without_edges
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.jobs import outlast
+from judgemap.web.server.readers import (
+    Hear,
+    TooMuchError,
+    reader_environment,
+    run_reader,
+    safe_name,
+    unheard,
+    warn_of_missing,
+)  # fmt: skip
 from judgemap.web.server.tokens import make_token
-from judgemap.web.studies.areas import edges_in
+from judgemap.web.studies.areas import edges_in, recommended_design
 from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
-from judgemap.web.studies.checking import check_definition
-from judgemap.web.studies.designs import recommended_design
-from judgemap.web.studies.editing import definition_of, edit_study, state_of
-from judgemap.web.studies.keeping import check_end, remove_study
+from judgemap.web.studies.editing import check_definition, check_end, definition_of, edit_study, state_of
+from judgemap.web.studies.keeping import remove_study
 from judgemap.web.studies.log import record
 from judgemap.web.studies.making import WholeMap, create_study, store_study
 from judgemap.web.studies.models import Area, Draft, Study, Upload
-from judgemap.web.studies.upload.files import inspect_file, read_with_regions, take_file
+from judgemap.web.studies.upload.records import Answer, Chosen, Inspection
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile
     from django.db.models import QuerySet
 
+logger = logging.getLogger(__name__)
 KEPT_FOR = timedelta(days=2)
 MOST_KEPT = 3
 LARGEST_DEFINITION = 500_000
@@ -63,7 +83,7 @@ def parse_toml(text: str) -> StudyDefinition:
 def keep_upload(researcher: Researcher, sent: "UploadedFile", definition: str) -> Upload:
     """Inspect a boundary file, and store it for the next step; delete old uploads and the researcher's oldest."""
     name, content = take_file(sent)
-    inspection = asdict(inspect_file(name, content))
+    inspection = msgspec.to_builtins(inspect_file(name, content))
     with transaction.atomic():
         Upload.objects.filter(created_at__lt=timezone.now() - KEPT_FOR).delete()
         upload = Upload.objects.create(
@@ -78,17 +98,17 @@ def keep_upload(researcher: Researcher, sent: "UploadedFile", definition: str) -
 
 def look_again(upload: Upload, layer: str) -> None:
     """Inspect another layer of an uploaded file."""
-    upload.inspection = asdict(inspect_file(upload.name, bytes(upload.content), layer))
+    upload.inspection = msgspec.to_builtins(inspect_file(upload.name, bytes(upload.content), layer))
     upload.save(update_fields=["inspection"])
 
 
-def ask_for_draft(upload: Upload, chosen: dict[str, Any], by: Researcher) -> Draft:
+def ask_for_draft(upload: Upload, chosen: Chosen, by: Researcher) -> Draft:
     """Ask a worker to make a draft from an upload; if one is already being made, return that one.
 
     An earlier draft from the same upload that nobody has opened to judges is replaced.
     """
-    made = _last_study(upload)
-    return _ask(Draft(upload=upload, chosen=chosen, replaces=made, asked_by=by), Draft.objects.filter(upload=upload))
+    draft = Draft(upload=upload, chosen=msgspec.to_builtins(chosen), replaces=_last_study(upload), asked_by=by)
+    return _ask(draft, Draft.objects.filter(upload=upload))
 
 
 def ask_for_copy(study: Study, by: Researcher) -> Draft:
@@ -143,12 +163,9 @@ def _from_upload(draft: Draft) -> Study:
     if upload is None:
         raise StudyError("the file is no longer there; upload it again")
     then = definition_of(draft.replaces) if draft.replaces is not None else None
-    definition = define(upload, draft.chosen, then)
-    options = {key: draft.chosen.get(key, "") for key in (*SOURCE, "layer", "region")}
-    extra = [list(pair) for pair in definition.areas.extra_edges]
-    more = {"extra_edges": extra, "remedies": draft.chosen.get("remedies", {})}
-    hear = partial(_hear, draft, 0.0, READING)
-    areas, regions = read_with_regions(upload.name, bytes(upload.content), options | more, hear)
+    definition = define(upload, draft.choice, then)
+    chosen = msgspec.structs.replace(draft.choice, extra_edges=list(definition.areas.extra_edges))
+    areas, regions = read_file(upload.name, bytes(upload.content), chosen, partial(_hear, draft, 0.0, READING))
     areas = without_edges(areas, definition.areas.removed_edges)
     if draft.replaces is None and not upload.definition:
         definition = replace(definition, design=recommended_design(len(areas)))
@@ -166,19 +183,16 @@ def _hear(draft: Draft, first: float, last: float, share: float, doing: str) -> 
         draft.tell(first + (last - first) * share, doing)
 
 
-def define(upload: Upload, chosen: dict[str, Any], replaced: StudyDefinition | None = None) -> StudyDefinition:
+def define(upload: Upload, chosen: Chosen, replaced: StudyDefinition | None = None) -> StudyDefinition:
     """Define an upload's study by what was chosen, with the texts of its study.toml or of the draft it replaces."""
-    source = AreasSource(file=upload.name, **{key: chosen.get(key, "") for key in SOURCE})
-    until = chosen.get("answers_until")
-    texts = {key: chosen[key] for key in TEXTS} | {"answers_until": date.fromisoformat(until) if until else None}
-    definition = StudyDefinition(areas=source, **texts)
-    if replaced is not None:
-        source = replace(source, extra_edges=replaced.areas.extra_edges, removed_edges=replaced.areas.removed_edges)
-        definition = replace(replaced, areas=source, **texts)
-    elif upload.definition:
-        given = parse_toml(upload.definition)
-        source = replace(source, extra_edges=given.areas.extra_edges, removed_edges=given.areas.removed_edges)
-        definition = replace(given, areas=source, **texts)
+    source = AreasSource(file=upload.name, **{key: getattr(chosen, key) for key in SOURCE})
+    texts = {key: getattr(chosen, key) for key in (*TEXTS, "answers_until")}
+    given = replaced or (parse_toml(upload.definition) if upload.definition else None)
+    if given is None:
+        definition = StudyDefinition(areas=source, **texts)
+    else:
+        by_hand = {"extra_edges": given.areas.extra_edges, "removed_edges": given.areas.removed_edges}
+        definition = replace(given, areas=replace(source, **by_hand), **texts)
     check_definition(definition)
     check_end(definition.answers_until)
     return definition
@@ -245,3 +259,111 @@ def _copied(draft: Draft) -> Study:
     copy_base_map(original, study)
     record(study, draft.asked_by, "copied", {"from": original.slug})
     return study
+
+
+LARGEST = 25_000_000
+LARGEST_UNZIPPED = 250_000_000
+MOST_FILES = 60
+ENDINGS = (".geojson", ".json", ".topojson", ".gpkg", ".kml", ".kmz", ".zip")
+TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods")
+DRIVERS = frozenset({"GeoJSON", "TopoJSON", "GPKG", "ESRI Shapefile", "KML"})
+READER = "judgemap.web.studies.upload.reading"
+TOO_MUCH = "the file is too large or too complex to read here; simplify its boundaries and try again"
+
+
+def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
+    """Read an uploaded boundary file, if its name, size and content are of a kind that we accept."""
+    name = safe_name(sent.name or "")
+    ending = Path(name).suffix.lower()
+    if ending in TABLES:
+        raise StudyError(
+            _(
+                "this is a table, which has no outlines. Find the boundaries of its areas, join the table to them by "
+                "their codes in QGIS (Layer properties, Joins), and export the layer as a GeoPackage; a table of "
+                "points becomes areas with “Voronoi polygons”"
+            )
+        )
+    if ending in (".shp", ".dbf", ".shx", ".prj"):
+        raise StudyError(_("a Shapefile is several files: put its .shp, .shx, .dbf and .prj into one .zip file"))
+    if ending not in ENDINGS:
+        raise StudyError(
+            _("choose a .geojson, .topojson, .json, .gpkg, .kml or .kmz file, or a .zip file with a Shapefile in it")
+        )
+    if (sent.size or 0) > LARGEST:
+        raise StudyError(
+            _("the file is %(size)s MB; the limit is %(largest)s MB. Simplify its boundaries, or cut out what you need")
+            % {"size": f"{(sent.size or 0) / 1e6:.0f}", "largest": f"{LARGEST / 1e6:.0f}"}
+        )
+    content = sent.read()
+    if not content:
+        raise StudyError(_("the file is empty; export the map again"))
+    if ending in (".zip", ".kmz"):
+        check_zip(content)
+    return name, content
+
+
+def check_zip(content: bytes) -> None:
+    """Refuse a zip file that would unpack to too much, before it is unpacked."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
+        raise StudyError(_("the zip file cannot be opened; zip the map again, without a password")) from None
+    if len(members) > MOST_FILES:
+        raise StudyError(
+            _("the zip file holds %(files)s files; put only the Shapefile's own into it")
+            % {"files": f"{len(members):,}"}
+        )
+    if sum(each.file_size for each in members) > LARGEST_UNZIPPED:
+        raise StudyError(
+            _("the zip file unpacks to more than %(largest)s MB; simplify the boundaries")
+            % {"largest": f"{LARGEST_UNZIPPED / 1e6:.0f}"}
+        )
+    if any(each.flag_bits & 1 for each in members):
+        raise StudyError(_("the zip file has a password; zip the map again, without one"))
+
+
+def inspect_file(name: str, content: bytes, layer: str = "") -> Inspection:
+    """Inspect a boundary file."""
+    found = _run("inspect", name, content, Chosen(layer=layer)).inspection
+    if found is None:
+        raise StudyError(TOO_MUCH)
+    return found
+
+
+def read_file(name: str, content: bytes, chosen: Chosen, hear: Hear = unheard) -> tuple[Areas, list[str]]:
+    """Read the areas of a boundary file as was chosen, and the region of each area if a column has regions."""
+    import geopandas
+    import shapely
+
+    read = _run("read", name, content, chosen, hear).map
+    if read is None:
+        raise StudyError(TOO_MUCH)
+    areas = Areas(
+        ids=tuple(read.ids),
+        names=tuple(read.names),
+        graph=AreaGraph(len(read.ids), np.array(read.edges, dtype=np.int64).reshape(-1, 2)),
+        geometry=geopandas.GeoSeries(shapely.from_wkb(read.outlines), crs="EPSG:4326"),
+        bridges=tuple(Bridge(*each) for each in read.bridges),
+        notes=tuple(read.notes),
+    )
+    return areas, read.regions
+
+
+def _run(action: str, name: str, content: bytes, chosen: Chosen, hear: Hear = unheard) -> Answer:
+    """Run the reader, and return its answer or raise its sentence."""
+    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        path = Path(folder, safe_name(name))
+        path.write_bytes(content)
+        arguments = [action, str(path), msgspec.json.encode(chosen).decode()]
+        try:
+            written = run_reader(READER, arguments, Path(folder), reader_environment(folder, DRIVERS), hear)
+            answer = msgspec.json.decode(written, type=Answer)
+        except (TooMuchError, msgspec.DecodeError):
+            raise StudyError(TOO_MUCH) from None
+    warn_of_missing(tuple(answer.missing_walls))
+    if answer.traceback:
+        logger.error("The reader of %s failed.\n%s", path.name, answer.traceback)
+    if answer.error:
+        raise StudyError(answer.error, answer.field)
+    return answer

@@ -6,7 +6,6 @@ settles nothing: it refuses such a file with one sentence. The study server asks
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
 import geopandas
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from judgemap.core.types import BoolArray, IntArray
 from judgemap.geo.boundaries import ShapeArray, repaired
 from judgemap.geo.csvfiles import quoted
+from judgemap.web.studies.upload.records import FaultKind, Remedy
 
 FARTHEST = 1e12
 """Coordinates beyond this are not on Earth in any unit."""
@@ -25,27 +25,6 @@ TINY = 1e-3
 """A sliver is smaller than this share of the median area …"""
 THIN = 0.02
 """… and at most this round: 4πA/P² is 1 for a circle, 0.02 for a strip 150 times as long as it is wide."""
-
-
-class Remedy(StrEnum):
-    """What can be done about a row."""
-
-    LEAVE_OUT = "leave out"
-    REPAIR = "repair"
-    KEEP = "keep"
-
-
-class FaultKind(StrEnum):
-    """What can be wrong with a row."""
-
-    NO_OUTLINE = "no outline"
-    NOT_POLYGONS = "not polygons"
-    NOWHERE = "nowhere"
-    NO_SURFACE = "no surface"
-    NO_ID = "no id"
-    SAME_ID = "same id"
-    SAME_OUTLINE = "same outline"
-    SLIVER = "sliver"
 
 
 class Wording(NamedTuple):

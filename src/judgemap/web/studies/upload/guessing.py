@@ -1,7 +1,6 @@
 """Where on Earth a map may be if its file does not say: tries common reference systems against the map's extent."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -10,6 +9,8 @@ import pyproj
 from pyproj.aoi import AreaOfUse
 from pyproj.database import query_crs_info
 from pyproj.enums import PJType
+
+from judgemap.web.studies.upload.records import Guess
 
 WGS84 = "EPSG:4326"
 NATIONAL = (
@@ -40,19 +41,6 @@ class Extent(NamedTuple):
     def degrees(self) -> bool:
         """Whether the numbers could be degrees."""
         return self.west >= -360 and self.east <= 360 and self.south >= -90.001 and self.north <= 90.001
-
-
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """A coordinate reference system that a map may be in, and where on Earth that would put the map."""
-
-    crs: str
-    name: str
-    place: str
-    """The part of the Earth that the system is designed for."""
-    longitude: float
-    latitude: float
-    """The middle of the map."""
 
 
 def guess_systems(extent: Extent, near: tuple[float, float] | None = None) -> list[Guess]:

@@ -4,6 +4,7 @@ import math
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -18,20 +19,23 @@ from judgemap.errors import StudyError
 from judgemap.study.data.definition import LONGEST
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
-from judgemap.web.studies.areas import MANY
-from judgemap.web.studies.keeping import EndOfAnswersField
+from judgemap.web.studies.making import MANY
 from judgemap.web.studies.models import Draft, Upload
 from judgemap.web.studies.upload.drafts import (
+    ENDINGS,
+    LARGEST,
     READY,
+    SOURCE,
+    TEXTS,
     ask_for_draft,
     define,
     keep_upload,
     look_again,
     parse_toml,
     read_toml,
-)
-from judgemap.web.studies.upload.faults import WORDING, FaultKind
-from judgemap.web.studies.upload.files import ENDINGS, LARGEST
+)  # fmt: skip
+from judgemap.web.studies.upload.faults import WORDING
+from judgemap.web.studies.upload.records import Chosen, FaultKind, FaultyRows, Guess, Remedy, Spot
 
 PATIENCE = timedelta(seconds=5)
 """Workers look several times a second: if a draft waits longer than this, there is none, or it is busy."""
@@ -79,8 +83,9 @@ def columns(request: HttpRequest, upload: int) -> HttpResponse:
             return redirect("studies:making", ask_for_draft(kept, chosen, researcher_of(request)).pk)
         except StudyError as error:
             form.add_study_error(error)
-    context = {"form": form, "upload": kept, "columns": kept.inspection["columns"][:12]}
-    context |= {"promise": promise(kept.inspection["areas"])}
+    found = form.found
+    context = {"form": form, "upload": kept, "found": found, "columns": found.columns[:12]}
+    context |= {"promise": promise(found.areas)}
     return render(request, "studies/columns.html", context, status=400 if form.errors else 200)
 
 
@@ -145,19 +150,18 @@ def _lead_on(request: HttpRequest, address: str) -> HttpResponse:
 
 def first_choice(upload: Upload) -> dict[str, object]:
     """Fill in what was chosen last for an upload, or else what its study.toml says, or else what was guessed."""
-    found = upload.inspection
-    guesses = found.get("guesses") or []
-    first: dict[str, object] = {"id": found["id"], "name": found["name"]}
-    first |= {"place": guesses[0]["crs"]} if guesses else {}
+    found = upload.found
+    first: dict[str, object] = {"id": found.id, "name": found.name}
+    if guesses := found.on_earth.guesses:
+        first["place"] = guesses[0].crs
     if last := upload.drafts.order_by("-pk").first():
-        earlier = {key: value for key, value in last.chosen.items() if key != "remedies"}
-        remedies = {fault_field(kind): remedy for kind, remedy in last.chosen.get("remedies", {}).items()}
-        return first | earlier | remedies
+        earlier = msgspec.structs.asdict(last.choice)
+        return first | earlier | {fault_field(kind): remedy for kind, remedy in last.choice.remedies.items()}
     if not upload.definition:
         return first
     study = parse_toml(upload.definition)
-    columns = {key: getattr(study.areas, key) for key in ("id", "name", "crs", "contiguity")}
-    texts = {key: getattr(study, key) for key in ("title", "question", "direction", "answers_until")}
+    columns = {key: getattr(study.areas, key) for key in SOURCE}
+    texts = {key: getattr(study, key) for key in (*TEXTS, "answers_until")}
     return first | {key: value for key, value in columns.items() if value} | texts
 
 
@@ -168,6 +172,23 @@ def fault_field(kind: str) -> str:
     'fault_no_id'
     """
     return f"fault_{kind.replace(' ', '_')}"
+
+
+class EndOfAnswersField(forms.DateField):
+    """The last day on which answers are kept, as researchers fill it in."""
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401 - Django's
+        super().__init__(
+            label=_("Keep answers until"),
+            required=False,
+            widget=forms.DateInput({"type": "date"}, format="%Y-%m-%d"),
+            help_text=_(
+                "Judges see this date before they agree. After it, the server deletes all answers, links and figures "
+                "about individual judges. Once a judge has agreed, you can bring the date forward but not put it "
+                "back. Leave it empty to keep answers indefinitely."
+            ),
+            **given,
+        )
 
 
 class UploadForm(forms.Form):
@@ -253,36 +274,34 @@ class ColumnsForm(StudyForm):
 
     def __init__(self, upload: Upload, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
-        self.found = upload.inspection
-        self.columns = {each["name"]: each for each in self.found["columns"]}
+        self.found = upload.found
+        on_earth = self.found.on_earth
+        self.columns = {each.name: each for each in self.found.columns}
         names = [(name, name) for name in self.columns]
         self.fields["id"].choices = [("", _("Number the areas for me")), *names]  # type: ignore[attr-defined]
         self.fields["name"].choices = [("", _("The same as the ids")), *names]  # type: ignore[attr-defined]
-        if self.found["areas"] > MANY:
-            shared = [(name, name) for name, each in self.columns.items() if each.get("repeated")]
+        if self.found.areas > MANY:
+            shared = [(name, name) for name, each in self.columns.items() if each.repeated]
             self.fields["region"].choices = [("", _("Guess from the area names")), *shared]  # type: ignore[attr-defined]
         else:
             del self.fields["region"]
-        guesses = self.found.get("guesses") or []
+        spots = [("", on_earth.where)] if on_earth.where else list(enumerate(on_earth.guesses, start=1))
         self.places: list[tuple[int | str, float, float]] = [
-            (number, round(each["longitude"] + 180, 1), round(90 - each["latitude"], 1))
-            for number, each in enumerate(guesses, start=1)
+            (number, round((each.longitude + 180) % 360, 1), round(90 - each.latitude, 1)) for number, each in spots
         ]
-        if where := self.found.get("where"):
-            self.places = [("", round((where["longitude"] + 180) % 360, 1), round(90 - where["latitude"], 1))]
-        if places := [(each["crs"], f"{number}. {_place(each)}") for number, each in enumerate(guesses, start=1)]:
+        if places := [(each.crs, f"{number}. {_place(each)}") for number, each in enumerate(on_earth.guesses, start=1)]:
             self.fields["place"].choices = [*places, ("", _("None of these: I will enter it below"))]  # type: ignore[attr-defined]
-            if by := self.found.get("located_by"):
+            if by := on_earth.located_by:
                 self.fields["place"].help_text = gettext("Chosen by the columns %(columns)s.") % {
                     "columns": ", ".join(by)
                 }
         else:
             del self.fields["place"]
-            if not self.found["crs"]:
+            if not on_earth.crs:
                 self.fields["crs"].help_text = NOWHERE
         for fault in self._faults():
-            if len(remedies := WORDING[FaultKind(fault["kind"])].remedies) > 1:
-                self.fields[fault_field(fault["kind"])] = forms.ChoiceField(
+            if len(remedies := WORDING[fault.kind].remedies) > 1:
+                self.fields[fault_field(fault.kind)] = forms.ChoiceField(
                     label=faulty(fault),
                     required=False,
                     widget=forms.RadioSelect,
@@ -295,33 +314,26 @@ class ColumnsForm(StudyForm):
     @property
     def around(self) -> str:
         """Say where the file itself puts the map, and how large that makes it."""
-        where = self.found.get("where")
-        return f"{_degrees(where)}, {where['km']:,.{0 if where['km'] >= 10 else 3}f} km" if where else ""
+        where = self.found.on_earth.where
+        return f"{_degrees(where)}, {where.km:,.{0 if where.km >= 10 else 3}f} km" if where else ""
 
     @property
     def settled(self) -> list[str]:
         """Say what happens to the faulty rows that leave nothing to choose."""
-        alone = [each for each in self._faults() if len(WORDING[FaultKind(each["kind"])].remedies) == 1]
+        alone = [each for each in self._faults() if len(WORDING[each.kind].remedies) == 1]
         one, many = gettext("%(fault)s It will be left out."), gettext("%(fault)s They will be left out.")
-        return [(one if each["count"] == 1 else many) % {"fault": faulty(each)} for each in alone]
+        return [(one if each.count == 1 else many) % {"fault": faulty(each)} for each in alone]
 
-    def _faults(self) -> list[dict[str, Any]]:
+    def _faults(self) -> list[FaultyRows]:
         """Return the faults of the outlines, and those of the ids in the column that is chosen."""
         chosen = self.data.get("id") if self.is_bound else self.initial.get("id")
         column = self.columns.get(str(chosen))
-        faults = list(self.found.get("faults") or [])
-        if column and column.get("empty"):
-            rows = [f"row {row}" for row in column["empty_rows"]]
-            faults.append({"kind": FaultKind.NO_ID.value, "count": column["empty"], "labels": rows})
-        if column and column.get("repeated"):
-            values = column["repeated_values"]
-            faults.append({"kind": FaultKind.SAME_ID.value, "count": column["repeated"], "labels": values})
-        return faults
+        return self.found.faults + (column.faults if column else [])
 
     def clean(self) -> dict[str, Any]:
         """Ask for what the file leaves open: a place, and what to do about missing or repeated ids."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
-        if not (given.get("crs") or given.get("place") or self.found["crs"]):
+        if not (given.get("crs") or given.get("place") or self.found.on_earth.crs):
             self.add_error("crs", gettext("Enter the coordinate reference system: the file does not state it."))
         for kind in (FaultKind.NO_ID, FaultKind.SAME_ID):
             field = fault_field(kind)
@@ -333,39 +345,38 @@ class ColumnsForm(StudyForm):
                 )
         return given
 
-    def chosen(self) -> dict[str, Any]:
-        """Return what was chosen, as a draft stores it."""
-        given = dict(self.cleaned_data)
-        place = given.pop("place", "")
-        kinds = [each["kind"] for each in self._faults()]
-        remedies = {kind: given.pop(fault_field(kind)) for kind in kinds if given.get(fault_field(kind))}
-        given["answers_until"] = str(given["answers_until"] or "")
-        return given | {"crs": given["crs"] or place, "layer": self.found.get("layer", ""), "remedies": remedies}
+    def chosen(self) -> Chosen:
+        """Return what was chosen."""
+        given = self.cleaned_data
+        kinds = [each.kind for each in self._faults()]
+        remedies = {kind: Remedy(given[name]) for kind in kinds if given.get(name := fault_field(kind))}
+        chosen = {name: given[name] for name in Chosen.__struct_fields__ if name in given}
+        chosen["crs"] = given["crs"] or given.get("place", "")
+        return Chosen(**chosen, layer=self.found.layer, remedies=remedies)
 
 
-def faulty(fault: dict[str, Any]) -> str:
+def faulty(fault: FaultyRows) -> str:
     """Say in a sentence which rows have a fault.
 
-    >>> faulty({"kind": "no id", "count": 12, "labels": ["row 3", "row 4"]})
+    >>> faulty(FaultyRows(FaultKind.NO_ID, 12, ["row 3", "row 4"]))
     '12 rows have no id: row 3, row 4 and 10 more.'
     """
-    several, one, _ = WORDING[FaultKind(fault["kind"])]
+    several, one, _ = WORDING[fault.kind]
     what = "row"
-    if fault["kind"] == FaultKind.SAME_ID:
+    if fault.kind == FaultKind.SAME_ID:
         what, several, one = "id", "are in more than one row", "is in more than one row"
-    rest = fault["count"] - len(fault["labels"])
-    listed = ", ".join(fault["labels"]) + (f" and {rest:,} more" if rest else "")
-    return f"1 {what} {one}: {listed}." if fault["count"] == 1 else f"{fault['count']} {what}s {several}: {listed}."
+    rest = fault.count - len(fault.labels)
+    listed = ", ".join(fault.labels) + (f" and {rest:,} more" if rest else "")
+    return f"1 {what} {one}: {listed}." if fault.count == 1 else f"{fault.count} {what}s {several}: {listed}."
 
 
-def _degrees(guess: dict[str, Any]) -> str:
-    latitude, longitude = abs(guess["latitude"]), abs(guess["longitude"])
-    north = gettext("%(degrees)s° north") if guess["latitude"] >= 0 else gettext("%(degrees)s° south")
-    east = gettext("%(degrees)s° east") if guess["longitude"] >= 0 else gettext("%(degrees)s° west")
-    return f"{north % {'degrees': f'{latitude:.1f}'}}, {east % {'degrees': f'{longitude:.1f}'}}"
+def _degrees(spot: Spot | Guess) -> str:
+    north = gettext("%(degrees)s° north") if spot.latitude >= 0 else gettext("%(degrees)s° south")
+    east = gettext("%(degrees)s° east") if spot.longitude >= 0 else gettext("%(degrees)s° west")
+    return f"{north % {'degrees': f'{abs(spot.latitude):.1f}'}}, {east % {'degrees': f'{abs(spot.longitude):.1f}'}}"
 
 
-def _place(guess: dict[str, Any]) -> str:
+def _place(guess: Guess) -> str:
     return gettext("%(place)s: around %(degrees)s (%(name)s)") % {
-        "place": guess["place"], "degrees": _degrees(guess), "name": guess["name"],
+        "place": guess.place, "degrees": _degrees(guess), "name": guess.name,
     }  # fmt: skip

@@ -4,14 +4,30 @@ Run as ``python -m judgemap.web.studies.upload.reading inspect FILE OPTIONS`` or
 Whatever the file makes this process do happens here and not in the server.
 """
 
-import json
+import re
 import sys
 import traceback
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from judgemap.errors import StudyError
 from judgemap.web.server.sandbox import confine, out_of_memory, tell
+from judgemap.web.studies.upload.records import (
+    Answer,
+    Chosen,
+    Column,
+    FaultKind,
+    FaultyRows,
+    Guess,
+    Inspection,
+    ReadMap,
+    Spot,
+    Whereabouts,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     import geopandas
@@ -34,26 +50,27 @@ def main(arguments: list[str]) -> int:
     action, path = arguments[0], Path(arguments[1])
     missing = confine(path.parent)
     try:
-        result = (inspect if action == "inspect" else read)(path, json.loads(arguments[2]))
+        chosen = msgspec.json.decode(arguments[2], type=Chosen)
+        answer = Answer(inspect(path, chosen.layer)) if action == "inspect" else Answer(map=read(path, chosen))
     except StudyError as error:
-        result = {"error": str(error), "field": error.field}
+        answer = Answer(error=str(error), field=error.field)
     except Exception as error:  # whatever a file provokes, its owner gets a sentence and the log a traceback
         if out_of_memory(error):
-            result = {"error": f"{path.name}: the file needs too much memory; simplify its boundaries"}
+            answer = Answer(error=f"{path.name}: the file needs too much memory; simplify its boundaries")
         else:
-            result = {"error": UNREADABLE, "traceback": traceback.format_exc()}
-    sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
+            answer = Answer(error=UNREADABLE, traceback=traceback.format_exc())
+    sys.stdout.write(msgspec.json.encode(msgspec.structs.replace(answer, missing_walls=missing)).decode())
     return 0
 
 
-def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
+def inspect(path: Path, layer: str) -> Inspection:
     """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
     from judgemap.geo.boundaries import list_layers
     from judgemap.geo.drawing.outlines import sketch
     from judgemap.geo.labels import choose_labels, column_texts
-    from judgemap.web.studies.upload.faults import WORDING, FaultKind, find_faults
+    from judgemap.web.studies.upload.faults import WORDING, find_faults
 
-    frame = load(path, options.get("layer", ""))
+    frame = load(path, layer)
     faults = find_faults(frame.geometry)
     lost = {row for fault in faults if len(WORDING[fault.kind].remedies) == 1 for row in fault.rows}
     if len(frame) - len(lost) < 2:
@@ -70,27 +87,24 @@ def inspect(path: Path, options: dict[str, Any]) -> dict[str, Any]:
     numbered = frame.assign(**{NUMBERED: range(1, len(frame) + 1)}) if bad_id else frame
     labels = choose_labels(numbered, [*unique, NUMBERED][0] if bad_id else None, None)
     name = _column_of([tidy(each) for each in labels.names], columns)
-    where = whereabouts(frame, columns)
-    crs, guesses = where["crs"], where["guesses"]
+    on_earth = whereabouts(frame, columns)
     shown = columns.get(name) or [f"row {row + 1}" for row in range(len(frame))]
-    return {
-        "areas": len(frame),
-        "columns": [described(key, texts) for key, texts in columns.items()],
-        "id": next((key for key, texts in columns.items() if tuple(texts) == labels.ids), ""),
-        "name": name,
-        **where,
-        "layers": list_layers(path)[:MOST_COLUMNS],
-        "layer": options.get("layer", ""),
-        "faults": [
-            {
-                "kind": fault.kind.value,
-                "count": len(fault.rows),
-                "labels": [shown[row] or f"row {row + 1}" for row in fault.rows[:MOST_LISTED]],
-            }
+    return Inspection(
+        areas=len(frame),
+        columns=[described(key, texts) for key, texts in columns.items()],
+        id=next((key for key, texts in columns.items() if tuple(texts) == labels.ids), ""),
+        name=name,
+        layers=list_layers(path)[:MOST_COLUMNS],
+        layer=layer,
+        faults=[
+            FaultyRows(
+                fault.kind, len(fault.rows), [shown[row] or f"row {row + 1}" for row in fault.rows[:MOST_LISTED]]
+            )
             for fault in faults
         ],
-        "picture": sketch(frame.geometry, degrees=_in_degrees(crs, guesses, frame)),
-    }
+        picture=sketch(frame.geometry, degrees=_in_degrees(on_earth, frame)),
+        on_earth=on_earth,
+    )
 
 
 def _column_of(names: list[str], columns: dict[str, list[str]]) -> str:
@@ -105,68 +119,55 @@ def _column_of(names: list[str], columns: dict[str, list[str]]) -> str:
     return ""
 
 
-def _in_degrees(crs: str, guesses: list[dict[str, Any]], frame: "geopandas.GeoDataFrame") -> bool:
-    return bool(frame.crs.is_geographic if crs else guesses and guesses[0]["crs"] == "EPSG:4326")
+def _in_degrees(on_earth: Whereabouts, frame: "geopandas.GeoDataFrame") -> bool:
+    guesses = on_earth.guesses
+    return bool(frame.crs.is_geographic if on_earth.crs else guesses and guesses[0].crs == "EPSG:4326")
 
 
-def described(name: str, texts: list[str]) -> dict[str, Any]:
-    """Describe a column: examples, the rows without a value, and the values that several rows share."""
-    from collections import Counter
-
+def described(name: str, texts: list[str]) -> Column:
+    """Describe a column by its values."""
     empty = [row + 1 for row, text in enumerate(texts) if not text]
     repeated = [text for text, count in Counter(texts).items() if text and count > 1]
-    return {
-        "name": name,
-        "examples": [each[:60] for each in texts[:EXAMPLES]],
-        "unique": not empty and not repeated,
-        "empty": len(empty),
-        "empty_rows": empty[:MOST_LISTED],
-        "repeated": len(repeated),
-        "repeated_values": [each[:60] for each in repeated[:MOST_LISTED]],
-    }
+    return Column(
+        name=name,
+        examples=[each[:60] for each in texts[:EXAMPLES]],
+        empty=len(empty),
+        empty_rows=empty[:MOST_LISTED],
+        repeated=len(repeated),
+        repeated_values=[each[:60] for each in repeated[:MOST_LISTED]],
+    )
 
 
 LATITUDE, LONGITUDE = r"(.*_)?lat(itude?)?", r"(.*_)?(lon|lng|long|longitude?)"
 """What columns with the place of each area are called; Shapefiles cut names after ten letters."""
 
 
-def whereabouts(frame: "geopandas.GeoDataFrame", columns: dict[str, list[str]]) -> dict[str, Any]:
+def whereabouts(frame: "geopandas.GeoDataFrame", columns: dict[str, list[str]]) -> Whereabouts:
     """Name the reference system that the file states, and where that puts the map; or else those it may be in."""
-    from dataclasses import asdict
-
     import numpy as np
 
     from judgemap.geo.boundaries import place
-    from judgemap.web.studies.upload.guessing import WGS84, Extent, Guess, guess_systems
+    from judgemap.web.studies.upload.guessing import WGS84, Extent, guess_systems
 
     bounds = frame.geometry.total_bounds
     if not np.isfinite(bounds).all():
-        return {"crs": "", "guesses": [], "where": {}, "located_by": []}
+        return Whereabouts()
     extent = Extent(*bounds.tolist())
     try:
         _, doubts = place(frame.geometry, None)
     except StudyError:
-        located = located_by(columns)
-        near = located["middle"] if located else None
-        by = located["columns"] if located and not extent.degrees else []
-        return {
-            "crs": "",
-            "guesses": [asdict(each) for each in guess_systems(extent, near)],
-            "where": {},
-            "located_by": by,
-        }
+        by, near = located_by(columns)
+        return Whereabouts(guesses=guess_systems(extent, near), located_by=[] if extent.degrees else by)
     where = _extent_on_earth(frame)
     if doubts and extent.degrees:
-        stated = Guess(frame.crs.to_string(), frame.crs.name, "As the file says", where["longitude"], where["latitude"])
+        stated = Guess(frame.crs.to_string(), frame.crs.name, "As the file says", where.longitude, where.latitude)
         degrees = [each for each in guess_systems(extent) if each.crs == WGS84]
-        return {"crs": "", "guesses": [asdict(each) for each in (*degrees, stated)], "where": {}, "located_by": []}
-    return {"crs": frame.crs.name, "guesses": [], "where": where, "located_by": []}
+        return Whereabouts(guesses=[*degrees, stated])
+    return Whereabouts(frame.crs.name, where=where)
 
 
-def located_by(columns: dict[str, list[str]]) -> dict[str, Any] | None:
+def located_by(columns: dict[str, list[str]]) -> tuple[list[str], tuple[float, float] | None]:
     """Find columns that give the latitude and longitude of each area: their names, and the middle they give."""
-    import re
-    from statistics import median
 
     def numbers(pattern: str, most: float) -> tuple[str, float] | None:
         for name, texts in columns.items():
@@ -181,11 +182,11 @@ def located_by(columns: dict[str, list[str]]) -> dict[str, Any] | None:
 
     north, east = numbers(LATITUDE, 90), numbers(LONGITUDE, 360)
     if north is None or east is None:
-        return None
-    return {"columns": [north[0], east[0]], "middle": (east[1], north[1])}
+        return [], None
+    return [north[0], east[0]], (east[1], north[1])
 
 
-def _extent_on_earth(frame: "geopandas.GeoDataFrame") -> dict[str, float]:
+def _extent_on_earth(frame: "geopandas.GeoDataFrame") -> Spot:
     """Return the middle of a map in degrees, and how many kilometres it is across."""
     import geopandas
     from pyproj import Geod
@@ -196,49 +197,44 @@ def _extent_on_earth(frame: "geopandas.GeoDataFrame") -> dict[str, float]:
     x, y = (left + right) / 2, (low + high) / 2
     earth = Geod(ellps="WGS84")
     metres = max(earth.inv(left, y, right, y)[2], earth.inv(x, low, x, high)[2])
-    return {"longitude": round(x, 4), "latitude": round(y, 4), "km": round(metres / 1000, 3)}
+    return Spot(round(x, 4), round(y, 4), round(metres / 1000, 3))
 
 
-def read(path: Path, options: dict[str, Any]) -> dict[str, Any]:
-    """Read the areas with their edges; outlines in longitude and latitude, as hexadecimal WKB."""
+def read(path: Path, chosen: Chosen) -> ReadMap:
+    """Read the areas with their edges."""
     import shapely
 
     from judgemap.geo.labels import column_texts
     from judgemap.geo.maps import areas_from_frame
-    from judgemap.web.studies.upload.faults import FaultKind, Remedy, settle
+    from judgemap.web.studies.upload.faults import settle
 
-    frame = load(path, options.get("layer", ""))
+    frame = load(path, chosen.layer)
     tell(0.2, "Checking the outlines.")
-    key = options.get("id") or NUMBERED
-    if key not in frame.columns and key != NUMBERED:
-        raise StudyError(f"there is no column {key!r}; choose another", field="id")
-    if options.get("region", "") not in ("", *frame.columns):
-        raise StudyError(f"there is no column {options['region']!r}; choose another", field="region")
-    ids = [str(row + 1) for row in range(len(frame))] if key == NUMBERED else column_texts(frame, key)
-    remedies = {FaultKind(kind): Remedy(remedy) for kind, remedy in options.get("remedies", {}).items()}
-    frame, ids, settled = settle(placed(frame, options.get("crs", "")), ids, remedies)
+    for field in ("id", "region"):
+        if (column := getattr(chosen, field)) not in ("", *frame.columns):
+            raise StudyError(f"there is no column {column!r}; choose another", field=field)
+    ids = column_texts(frame, chosen.id) if chosen.id else [str(row + 1) for row in range(len(frame))]
+    frame, ids, settled = settle(placed(frame, chosen.crs), ids, chosen.remedies)
     if len(frame) < 2:
         raise StudyError("fewer than two areas are left on the map; a comparison needs at least two")
     # Names keep the rows' own values if ids and names share a column.
-    name = options.get("name")
-    named = frame.assign(**{NAMES: column_texts(frame, name) if name else ids}).assign(**{NUMBERED: ids})
-    joined = {"contiguity": options["contiguity"], "extra_edges": options.get("extra_edges") or None}
+    names = column_texts(frame, chosen.name) if chosen.name else ids
+    named = frame.assign(**{NAMES: names}).assign(**{NUMBERED: ids})
     tell(0.4, "Finding out which areas are neighbours.")
-    areas = areas_from_frame(named, id=NUMBERED, name=NAMES, **joined)
+    extra = chosen.extra_edges or None
+    areas = areas_from_frame(named, id=NUMBERED, name=NAMES, contiguity=chosen.contiguity, extra_edges=extra)
     check_labels(areas)
-    region = options.get("region")
-    regions = [tidy(each)[:LONGEST_LABEL] for each in column_texts(frame, region)] if region else []
     tell(0.9, "Copying the outlines.")
     outlines = areas.to_frame().geometry.to_crs("EPSG:4326")
-    return {
-        "ids": areas.ids,
-        "names": [tidy(name) for name in areas.names],
-        "regions": regions,
-        "edges": areas.graph.edges.tolist(),
-        "bridges": [[each.a, each.b, each.km] for each in areas.bridges],
-        "notes": [tidy(note) for note in (*[f"{each}." for each in settled], *areas.notes)],
-        "outlines": shapely.to_wkb(outlines.to_numpy(), hex=True).tolist(),
-    }
+    return ReadMap(
+        ids=list(areas.ids),
+        names=[tidy(name) for name in areas.names],
+        regions=[tidy(each)[:LONGEST_LABEL] for each in column_texts(frame, chosen.region)] if chosen.region else [],
+        edges=areas.graph.edges.tolist(),
+        bridges=[(each.a, each.b, each.km) for each in areas.bridges],
+        notes=[tidy(note) for note in (*[f"{each}." for each in settled], *areas.notes)],
+        outlines=shapely.to_wkb(outlines.to_numpy(), hex=True).tolist(),
+    )
 
 
 def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":

@@ -1,0 +1,141 @@
+"""What an upload's reader, its pages and its draft tell each other, as JSON between processes and in the database."""
+
+from datetime import date
+from enum import StrEnum
+
+import msgspec
+
+
+class Remedy(StrEnum):
+    """What can be done about a row."""
+
+    LEAVE_OUT = "leave out"
+    REPAIR = "repair"
+    KEEP = "keep"
+
+
+class FaultKind(StrEnum):
+    """What can be wrong with a row."""
+
+    NO_OUTLINE = "no outline"
+    NOT_POLYGONS = "not polygons"
+    NOWHERE = "nowhere"
+    NO_SURFACE = "no surface"
+    NO_ID = "no id"
+    SAME_ID = "same id"
+    SAME_OUTLINE = "same outline"
+    SLIVER = "sliver"
+
+
+class FaultyRows(msgspec.Struct, frozen=True):
+    """How many rows have a kind of fault, and the names of the first of them."""
+
+    kind: FaultKind
+    count: int
+    labels: list[str]
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of a file: examples, the rows without a value, and the values that several rows share."""
+
+    name: str
+    examples: list[str]
+    empty: int
+    empty_rows: list[int]
+    repeated: int
+    repeated_values: list[str]
+
+    @property
+    def faults(self) -> list[FaultyRows]:
+        """What is wrong with the rows if this column has the ids."""
+        rows = FaultyRows(FaultKind.NO_ID, self.empty, [f"row {row}" for row in self.empty_rows])
+        ids = FaultyRows(FaultKind.SAME_ID, self.repeated, self.repeated_values)
+        return [each for each in (rows, ids) if each.count]
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """The middle of a map in degrees, and how many kilometres it is across."""
+
+    longitude: float
+    latitude: float
+    km: float
+
+
+class Guess(msgspec.Struct, frozen=True):
+    """A coordinate reference system that a map may be in, and where on Earth that would put the map."""
+
+    crs: str
+    name: str
+    place: str
+    """The part of the Earth that the system is designed for."""
+    longitude: float
+    latitude: float
+    """The middle of the map."""
+
+
+class Whereabouts(msgspec.Struct, frozen=True):
+    """Where a map is."""
+
+    crs: str = ""
+    """The system that the file states; empty if it states none that is possible, and then ``guesses`` has some."""
+    guesses: list[Guess] = []
+    where: Spot | None = None
+    """Where the stated system puts the map."""
+    located_by: list[str] = []
+    """The columns with the latitude and longitude of each area by which ``guesses`` were chosen."""
+
+
+class Inspection(msgspec.Struct, frozen=True):
+    """What is in a boundary file, as `reading.inspect` finds it."""
+
+    areas: int
+    columns: list[Column]
+    id: str
+    name: str
+    layers: list[str]
+    layer: str
+    """The layer that was asked for; empty for the first."""
+    faults: list[FaultyRows]
+    picture: dict[str, str | int]
+    on_earth: Whereabouts
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """What was filled in about an upload: layer, columns, reference system, remedies, and what is asked."""
+
+    title: str = ""
+    question: str = ""
+    direction: str = ""
+    answers_until: date | None = None
+    layer: str = ""
+    id: str = ""
+    name: str = ""
+    region: str = ""
+    crs: str = ""
+    contiguity: str = "queen"
+    remedies: dict[FaultKind, Remedy] = {}
+    extra_edges: list[tuple[str, str]] = []
+    """Neighbours that a study.toml or an earlier draft added by hand."""
+
+
+class ReadMap(msgspec.Struct, frozen=True):
+    """The areas of a file with their edges; outlines in longitude and latitude, as hexadecimal WKB."""
+
+    ids: list[str]
+    names: list[str]
+    regions: list[str]
+    edges: list[tuple[int, int]]
+    bridges: list[tuple[str, str, float]]
+    notes: list[str]
+    outlines: list[str]
+
+
+class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the reader writes: a result, or a sentence that says why there is none."""
+
+    inspection: Inspection | None = None
+    map: ReadMap | None = None
+    error: str = ""
+    field: str | None = None
+    traceback: str = ""
+    missing_walls: list[str] = []
