@@ -1,4 +1,4 @@
-"""Judges of a large map say which places they know, and are asked only about those."""
+"""Judges say which part of a map they know, and are asked only about that."""
 
 from dataclasses import replace
 
@@ -7,18 +7,18 @@ import pytest
 from judgemap.geo.maps import Areas
 from judgemap.web.judge import pages, places
 from judgemap.web.judge.models import Judge, Pair, UnknownArea
+from judgemap.web.people.export import export_files
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Area
 
 
-@pytest.fixture
-def study(db, areas, definition, monkeypatch):
-    """Sixteen wards in two towns: a large map, for this test."""
-    monkeypatch.setattr(making, "MANY", 10)
+@pytest.fixture(params=["uniform", "adaptive"])
+def study(db, areas, definition, request):
+    """Sixteen wards in two towns."""
     regions = ["North" if i < 8 else "South" for i in range(16)]
-    longer = replace(definition, recommended=20, maximum=30)
-    return editing.open_study(making.create_study(longer, areas, regions=regions))
+    asking = replace(definition, recommended=20, maximum=30, asks_places=True, design=request.param)
+    return editing.open_study(making.create_study(asking, areas, regions=regions))
 
 
 def choose(judge, *chosen):
@@ -35,18 +35,35 @@ def asked_about(judge, study, times=5):
 
 def test_the_first_page_after_consent_asks_for_places(judge):
     assert judge.get().headers["Location"] == f"/j/{judge.token}/places"
-    page = judge.get("places").content.decode()
-    assert "North" in page
-    assert page.count("8 areas") == 2
+    page = judge.get("places").context
+    assert [(name, count) for _, name, count, _ in page["regions"]] == [("North", 8), ("South", 8)]
+    assert [(each["region"], each["name"]) for each in page["drawn"][7:9]] == [
+        ("North", "Ward 2.4"),
+        ("South", "Ward 3.1"),
+    ]
+    assert all(each["path"] and (each["x"], each["y"]) != (0, 0) for each in page["drawn"])
 
 
-def test_a_small_map_does_not_ask(areas, definition, visit):
-    small = editing.open_study(making.create_study(definition, areas))
-    small.asks_places = False
-    small.save()
-    judge = visit(of=small)
+def test_a_map_too_large_to_draw_is_searched(judge, monkeypatch):
+    monkeypatch.setattr(pages, "DRAWN", 15)
+    assert judge.get("places").context["drawn"] == []
+
+
+def test_the_researcher_decides_whether_judges_are_asked(study, visit, definition, areas, monkeypatch):
+    editing.edit_study(study, replace(editing.definition_of(study), asks_places=False))
+    judge = visit(of=editing.find_study(study.slug))
     assert judge.get().status_code == 200
     assert judge.get("places").headers["Location"] == f"/j/{judge.token}/"
+    monkeypatch.setattr(making, "MANY", 10)
+    assert making.create_study(definition, areas).asks_places, "nobody knows all of a map so large"
+    without_map = Areas(areas.ids, areas.names, areas.graph)
+    assert not making.create_study(replace(definition, asks_places=True), without_map).asks_places
+
+
+def test_a_new_map_asks_where_it_helps(owned, clients):
+    form = clients["owner"].get(f"/studies/{owned.slug}/judging").context["form"]
+    assert form["asks_places"].value() is True
+    assert making.PARTS < making.MANY
 
 
 def test_pairs_come_from_the_chosen_region_alone(judge, study):
@@ -55,7 +72,7 @@ def test_pairs_come_from_the_chosen_region_alone(judge, study):
 
 
 def test_an_area_is_found_by_name_and_brings_those_around_it(judge, study, monkeypatch):
-    monkeypatch.setattr(places, "NEARBY", 2)
+    monkeypatch.setattr(places, "NEARBY", (2, 2))
     page = judge.client.get(f"/j/{judge.token}/places", {"q": "ward 1.1"}).content.decode()
     assert 'value="around:0"' in page
     choose(judge, "around:0")
@@ -76,7 +93,14 @@ def test_somebody_can_know_the_whole_map(judge, study):
     choose(judge, "all", "region:South")
     assert Judge.objects.get(name=judge.name).places == ["all"]
     assert len(asked_about(judge, study)) > 2
-    assert "whole map" in judge.get("areas").content.decode()
+    assert len(judge.get("areas").context["areas"]) == 16
+
+
+def test_a_map_too_large_to_list_says_what_to_do(judge, monkeypatch):
+    monkeypatch.setattr(pages, "MOST_LISTED", 15)
+    choose(judge, "all")
+    page = judge.get("areas").context
+    assert (page["areas"], page["everywhere"], page["too_few"]) == ([], True, False)
 
 
 def test_nothing_ticked_is_said_and_stores_nothing(judge):
@@ -121,6 +145,12 @@ def test_saving_a_page_that_lists_some_areas_keeps_the_marks_on_the_others(judge
     judge.client.post(f"/j/{judge.token}/areas", {"unknown": ["3"], "listed": page["listed"]})
     marked = UnknownArea.objects.filter(judge=judge.name).values_list("area__position", flat=True)
     assert sorted(marked) == [3, 11, 13]
+
+
+def test_places_are_exported_by_the_areas_ids(judge, study):
+    choose(judge, "region:North", "around:13")
+    rows = dict(export_files(study))["judges.csv"].splitlines()
+    assert "region:North; around:W13" in next(row for row in rows if row.startswith(judge.name))
 
 
 def test_withdrawing_removes_the_places(judge):

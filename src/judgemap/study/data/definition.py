@@ -104,6 +104,8 @@ class StudyDefinition:
     skips: bool = True
     repeats: float = 0.0
     """The share of pairs that a judge sees again, with sides swapped."""
+    asks_places: bool = False
+    """Whether judges first say which part of the map they know, and are asked only about that."""
     access: Access = "personal"
     languages: tuple[str, ...] = ("en",)
     example: str = ""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from urllib.parse import urlsplit
 
@@ -25,7 +25,7 @@ from judgemap.web.judge.answering import LONGEST_MS, GivenAnswer
 from judgemap.web.judge.ground import ground_json, picture_address, side_of
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
 from judgemap.web.judge.place import BEFORE_PAIRS, Place, Refused, language_of, minutes_of, place_of
-from judgemap.web.judge.places import ALL, AROUND, MOST_REGIONS, NEARBY, REGION, gazetteer, known_areas
+from judgemap.web.judge.places import ALL, AROUND, DRAWN, MOST_REGIONS, REGION, Gazetteer, gazetteer, known_areas
 from judgemap.web.server.forms import render_markdown
 from judgemap.web.server.languages import wished_language
 from judgemap.web.server.limits import WRONG_GUESSES
@@ -139,18 +139,22 @@ def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     if place == Place.PLACES:
         return redirect("judge:places", token)
     if place == Place.PAIR:
-        if _count_known(judge) < 2:
+        if len(_asked_about(judge)) < 2:
             return redirect("judge:areas", token)
         place = Place.END  # all pairs of the areas that the judge knows were shown
     return show_place(request, judge, token, place)
 
 
-def _count_known(judge: Judge) -> int:
-    """Count the areas that a judge can be asked about."""
+def _unknown(judge: Judge) -> set[int]:
+    """Return the positions of the areas that a judge has marked as unknown."""
+    return set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
+
+
+def _asked_about(judge: Judge) -> set[int]:
+    """Return the positions of the areas that a judge can be asked about."""
     known = known_areas(judge.study.pk, tuple(judge.places))
-    areas = Area.objects.filter(study=judge.study).values_list("position", flat=True)
-    unknown = UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True)
-    return len(set(areas if known is None else known.tolist()) - set(unknown))
+    there = range(len(gazetteer(judge.study.pk).names)) if known is None else known.tolist()
+    return set(there) - _unknown(judge)
 
 
 def show_place(request: HttpRequest, judge: Judge, token: str, place: Place) -> HttpResponse:
@@ -296,27 +300,30 @@ def areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
         listed = read_positions(request.POST.get("listed", "").split(","))
         answering.mark_unknown(token, read_positions(request.POST.getlist("unknown")), listed)
         return redirect("judge:home", token)
-    unknown = set(UnknownArea.objects.filter(judge=judge).values_list("area__position", flat=True))
-    return show_areas(request, judge, token, unknown)
+    return show_areas(request, judge, token)
 
 
-def show_areas(request: HttpRequest, judge: Judge, token: str, unknown: Collection[int]) -> HttpResponse:
-    """Show all areas by name, with unknown ones ticked; for a large map, only those in the judge's places."""
-    areas = Area.objects.filter(study=judge.study)
-    if judge.study.asks_places:
-        known = known_areas(judge.study.pk, tuple(judge.places))
-        others = set() if known is None else {*known.tolist()} - {*unknown}
-        areas = areas.filter(position__in=[*sorted(unknown), *sorted(others)][:MOST_LISTED])
-    rows = areas.order_by("name", "position").values_list("position", "name", "rings")
-    listed = [{"position": position, "name": name, "unknown": position in unknown,
-               "path": "" if judge.study.asks_places else stored_path(rings)}
-              for position, name, rings in rows]  # fmt: skip
-    left = len(others) if judge.study.asks_places else len(listed) - len(unknown)
+def show_areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
+    """Show the areas in the judge's places by name, with unknown ones ticked, and all of them on a map if they fit."""
+    unknown, asked = _unknown(judge), _asked_about(judge)
+    n_areas = len(gazetteer(judge.study.pk).names)
+    everywhere = n_areas > MOST_LISTED and judge.places in ([], [ALL])
+    shown = [*sorted(unknown), *sorted(() if everywhere else asked)][:MOST_LISTED]
+    areas = Area.objects.filter(study=judge.study, position__in=shown).order_by("name", "position")
+    listed = [
+        {
+            "position": area.position,
+            "name": area.name,
+            "unknown": area.position in unknown,
+            "path": stored_path(area.rings) if n_areas <= DRAWN else "",
+        }
+        for area in areas.only("position", "name", "rings")
+    ]
     context = common(judge, token) | {
         "areas": listed,
         "listed": ",".join(str(each["position"]) for each in listed),
-        "too_few": left < 2 and ALL not in judge.places,
-        "everywhere": ALL in judge.places,
+        "too_few": len(asked) < 2,
+        "everywhere": everywhere,
     }
     return render(request, "judge/areas.html", context)
 
@@ -460,7 +467,7 @@ def progress(judge: Judge) -> int:
 @require_http_methods(["GET", "HEAD", "POST"])
 @judge_page
 def places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
-    """Let the judge of a large map say which places they know, before the first pair or at any later time."""
+    """Let a judge say which part of the map they know, before the first pair or at any later time."""
     if not judge.study.asks_places or place_of(judge) in BEFORE_PAIRS:
         return redirect("judge:home", token)
     if request.method == "POST":
@@ -473,7 +480,7 @@ def places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 
 
 def show_places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
-    """Show the regions of a large map, with those the judge knows ticked, and what a search found."""
+    """Show the map to tap on, its regions, with those the judge knows ticked, and what a search found."""
     there = gazetteer(judge.study.pk)
     words = request.GET.get("q", "").replace("\0", "").strip()[:100]
     regions, positions = there.find(words)
@@ -485,7 +492,8 @@ def show_places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     context = common(judge, token) | {
         "words": words,
         "nothing": bool(words) and not (found or regions),
-        "nearby": NEARBY,
+        "nearby": there.nearby,
+        "drawn": _drawn(judge.study, there) if len(there.names) <= DRAWN else [],
         "picked": [(each, there.words(each), each.startswith(AROUND), each in ticked) for each in shown
                    if each.startswith(AROUND) or not listed],
         "regions": [(REGION + name, name, len(there.regions[name]), REGION + name in ticked) for name in listed],
@@ -494,6 +502,16 @@ def show_places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
         "everywhere": ALL in judge.places,
     }  # fmt: skip
     return render(request, "judge/places.html", context)
+
+
+def _drawn(study: Study, there: Gazetteer) -> list[dict[str, object]]:
+    """Return what the map to tap on is drawn from: each area's path, its point, name and region."""
+    region = {position: name for name, positions in there.regions.items() for position in positions.tolist()}
+    rings = Area.objects.filter(study=study).order_by("position").values_list("rings", flat=True)
+    return [
+        {"path": stored_path(each), "x": x, "y": y, "name": name, "region": region.get(position, "")}
+        for position, (each, (x, y), name) in enumerate(zip(rings, there.points.tolist(), there.names, strict=True))
+    ]
 
 
 def read_answer(sent: QueryDict) -> GivenAnswer:

@@ -217,7 +217,8 @@ def _design_within(version_id: int, places: tuple[str, ...], unknown: frozenset[
     """Restrict a design to the known areas; None if no pair of them has any weight."""
     design = _design(version_id)
     if places or unknown:
-        known = _known_of(version_id, places, unknown, design.n_areas)
+        study_id = StudyVersion.objects.values_list("study_id", flat=True).get(pk=version_id)
+        known = _known_of(study_id, places, unknown, design.n_areas)
         if len(known) < 2:
             return None
         design = design.restricted(known)
@@ -227,10 +228,9 @@ def _design_within(version_id: int, places: tuple[str, ...], unknown: frozenset[
         return None
 
 
-def _known_of(version_id: int, places: tuple[str, ...], unknown: frozenset[int], n_areas: int) -> IntArray:
+def _known_of(study_id: int, places: tuple[str, ...], unknown: frozenset[int], n_areas: int) -> IntArray:
     """Return the positions of the areas in a judge's places, except those that the judge does not know."""
-    study_id = StudyVersion.objects.values_list("study_id", flat=True).get(pk=version_id)
-    within = known_areas(study_id, places) if places else None
+    within = known_areas(study_id, places)
     everywhere = np.arange(n_areas) if within is None else within
     return np.setdiff1d(everywhere, np.fromiter(unknown, dtype=np.int64))
 
@@ -258,13 +258,8 @@ def _gains(version: StudyVersion, unknown: frozenset[int], judge: Judge) -> tupl
         with _LOCK:
             state = _state(version)
         gain = adaptive.gains(state)
-    known = _without(unknown, len(gain))
+    known = _known_of(version.study_id, tuple(judge.places), unknown, len(gain))
     return known, gain[np.ix_(known, known)]
-
-
-def _without(unknown: frozenset[int], n_areas: int) -> IntArray:
-    """Return the positions of the areas that a judge knows."""
-    return np.setdiff1d(np.arange(n_areas), np.fromiter(unknown, dtype=np.int64))
 
 
 def pack_population(known: Known) -> bytes:

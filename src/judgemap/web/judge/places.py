@@ -1,4 +1,4 @@
-"""The places a judge of a large map knows: whole regions, and areas with their surroundings.
+"""The part of a map that a judge knows: whole regions, and areas with their surroundings.
 
 A judge's row keeps them as short texts, so that a pair costs no further query: "region:Nottingham", "around:1204" for
 the area at a position and its surroundings, "all" for everywhere. Which areas they contain depends on the map, which
@@ -16,8 +16,10 @@ from judgemap.web.studies.models import Area
 
 ALL = "all"
 REGION, AROUND = "region:", "around:"
-NEARBY = 50
-"""How many areas count as being around one."""
+NEARBY = (3, 50)
+"""How many areas count as being around one: an eighth of the map, but at least and at most so many."""
+DRAWN = 1_000
+"""Up to this many areas, the page has a map on which judges tap what they know."""
 MOST = 40
 """How many places one judge can name."""
 MOST_REGIONS = 600
@@ -39,12 +41,17 @@ class Gazetteer:
             return None
         return np.unique(np.concatenate([self._areas_of(place) for place in places]))
 
+    @property
+    def nearby(self) -> int:
+        """How many areas count as being around one."""
+        return min(max(NEARBY[0], len(self.names) // 8), NEARBY[1])
+
     def _areas_of(self, place: str) -> IntArray:
         if place.startswith(REGION):
             return self.regions.get(place.removeprefix(REGION), np.empty(0, dtype=np.int64))
         position = int(place.removeprefix(AROUND))
         away = np.hypot(*(self.points - self.points[position]).T)
-        return np.sort(np.argsort(away, kind="stable")[: NEARBY + 1])
+        return np.sort(np.argsort(away, kind="stable")[: self.nearby + 1])
 
     def check(self, places: Collection[str]) -> list[str]:
         """Keep the places that exist, each once, up to the most that a judge can name."""
@@ -93,3 +100,12 @@ def gazetteer(study_id: int) -> Gazetteer:
 def known_areas(study_id: int, places: tuple[str, ...]) -> IntArray | None:
     """Return the positions of the areas in a judge's places; None for everywhere."""
     return gazetteer(study_id).areas_in(places)
+
+
+def in_codes(place: str, ids: Sequence[str]) -> str:
+    """Write a place for the export, where an area is known by its id.
+
+    >>> in_codes("around:1", ["W01", "W02"]), in_codes("region:North", []), in_codes("all", [])
+    ('around:W02', 'region:North', 'all')
+    """
+    return f"{AROUND}{ids[int(place.removeprefix(AROUND))]}" if place.startswith(AROUND) else place

@@ -19,6 +19,7 @@ from judgemap.geo.csvfiles import defused
 from judgemap.study.data.definition import write_definition
 from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow
 from judgemap.web.judge.models import Consent, Judge, UnknownArea, asks_who_is_left_out
+from judgemap.web.judge.places import in_codes
 from judgemap.web.server.backup import snapshot
 from judgemap.web.server.readers import TooMuchError, run_reader
 from judgemap.web.studies.areas import load_graph
@@ -33,7 +34,7 @@ PAIR_COLUMNS = (
     "reason", "design", "probability", "version",
 )  # fmt: skip
 JUDGE_COLUMNS = (
-    "judge", "joined_at", "language", "consented_at", "consent_version", "judged", "group", "left_out",
+    "judge", "joined_at", "language", "consented_at", "consent_version", "judged", "group", "places", "left_out",
     "left_out_reason",
 )  # fmt: skip
 REVISION_COLUMNS = ("judge", "position", "revision", "outcome", "unknown_side", "seconds", "answered_at", "reason")
@@ -89,7 +90,7 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
     if all(area.outline for area in areas):
         yield "areas.geojson", geojson(areas)
-    yield "judges.csv", table(JUDGE_COLUMNS, _judge_rows(study))
+    yield "judges.csv", table(JUDGE_COLUMNS, _judge_rows(study, ids))
     unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")
     rows = unknown.values_list("judge_id", "area_id", "marked_at")
     yield "unknown_areas.csv", table(("judge", "area", "marked_at"), ([a, codes[b], time(c)] for a, b, c in rows))
@@ -154,7 +155,7 @@ def _seconds(row: TableRow) -> str:
     return "" if row.answered_at is None else f"{row.seconds:.3f}"
 
 
-def _judge_rows(study: Study) -> Iterator[list[object]]:
+def _judge_rows(study: Study, ids: Sequence[str]) -> Iterator[list[object]]:
     consents = Prefetch("consents", Consent.objects.select_related("version").order_by("given_at"), to_attr="given")
     judges = Judge.objects.filter(study=study, withdrawn_at=None).select_related("group")
     judges = judges.prefetch_related(consents).order_by("name")
@@ -167,6 +168,7 @@ def _judge_rows(study: Study) -> Iterator[list[object]]:
         yield [
             judge.name, time(judge.created_at), judge.language, time(last.given_at if last else None),
             last.version.number if last else "", judge.judged, judge.group.name if judge.group else "",
+            "; ".join(in_codes(each, ids) for each in judge.places),
             "yes" if judge.name in reasons else "", reasons.get(judge.name, ""),
         ]  # fmt: skip
 

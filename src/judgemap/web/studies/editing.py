@@ -54,6 +54,7 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
             study.join_code = make_token()
         elif definition.access == "personal":
             study.join_code = None
+        study.asks_places = definition.asks_places and bool(study.outline)
         change_end(study, definition.answers_until, author)
         version = add_version(study, definition, packed, author)
         record(study, author, "edited", {"version": version.number})
@@ -148,6 +149,7 @@ def definition_of(study: Study, version: StudyVersion | None = None) -> StudyDef
     version = version or study.version
     return StudyDefinition(
         **{field: getattr(version, field) for field in VERSION_FIELDS},
+        asks_places=study.asks_places,
         access="open" if study.join_code else "personal",
         languages=tuple(version.languages),
         translations=version.translations,

@@ -96,7 +96,7 @@ def store_study(
         Drawing.objects.create(study=study, paths=draw_paths(whole.areas))
     with transaction.atomic():
         study.owner, study.answers_until = owner, definition.answers_until
-        study.asks_places = bool(whole.outline) and len(whole.areas) > MANY
+        study.asks_places = bool(whole.outline) and (definition.asks_places or len(whole.areas) > MANY)
         study.join_code = make_token() if definition.access == "open" else None
         add_version(study, definition, packed_design, owner)
         record(study, owner, "created", {"areas": len(whole.areas)})
@@ -179,7 +179,9 @@ def draw_paths(areas: Iterable[Area]) -> SafeString:
 
 
 MANY = 1_000
-"""With more areas than this, judges are asked which places they know before the first pair."""
+"""Nobody knows a map with more areas than this: its judges are asked which places they know, whatever a file says."""
+PARTS = 50
+"""From this many areas on, judges of a new study are asked, unless its researcher says otherwise."""
 NUMBERED = re.compile(r"^(?P<region>.*?\w.*?)[\s,.–-]+(?:\d[\w/.-]*|[A-Z])$")
 """A name that ends in a number or a letter, such as "Nottingham 012A", and what comes before."""
 LEAST_SHARE = 0.9

@@ -42,7 +42,7 @@ class Study(models.Model):
     outline = models.TextField(blank=True)
     """The whole map for the locator, as JSON that `display.draw_areas` writes; empty if there is no map."""
     asks_places = models.BooleanField(default=False)
-    """Whether judges say which places they know before the first pair: the map is too large to know all of it."""
+    """Whether judges say which part of the map they know before the first pair, and are asked only about that."""
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
     closed_at = models.DateTimeField(null=True)

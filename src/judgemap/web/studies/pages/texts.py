@@ -160,6 +160,14 @@ class JudgingForm(VersionForm):
             "themselves. With 0, no pair is repeated on purpose."
         ),
     )
+    asks_places = forms.BooleanField(
+        required=False,
+        label=_("Ask judges which part of the map they know"),
+        help_text=_(
+            "Before the first pair, judges tap the map where they know their way around, or choose from a list, and "
+            "are asked only about areas there. They can also say that they know the whole map."
+        ),
+    )
     access = forms.ChoiceField(label=_("How judges join"), choices=ACCESS, widget=forms.RadioSelect)
     design = forms.ChoiceField(
         label=_("How pairs are chosen"),
@@ -200,6 +208,8 @@ class JudgingForm(VersionForm):
 
     def __init__(self, version: StudyVersion, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(version, *args, **kwargs)
+        if not version.study.outline:
+            del self.fields["asks_places"]
         n_areas = version.study.areas.count()
         best = recommended_design(n_areas)
         self.fields["design"].choices = [  # type: ignore[attr-defined]

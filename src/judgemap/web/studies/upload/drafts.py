@@ -42,7 +42,7 @@ from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
 from judgemap.web.studies.editing import check_definition, check_end, definition_of, edit_study, state_of
 from judgemap.web.studies.keeping import remove_study
 from judgemap.web.studies.log import record
-from judgemap.web.studies.making import WholeMap, create_study, store_study
+from judgemap.web.studies.making import PARTS, WholeMap, create_study, store_study
 from judgemap.web.studies.models import Area, Draft, Study, Upload
 from judgemap.web.studies.upload.records import Answer, Chosen, Inspection
 
@@ -168,7 +168,7 @@ def _from_upload(draft: Draft) -> Study:
     areas, regions = read_file(upload.name, bytes(upload.content), chosen, partial(_hear, draft, 0.0, READING))
     areas = without_edges(areas, definition.areas.removed_edges)
     if draft.replaces is None and not upload.definition:
-        definition = replace(definition, design=recommended_design(len(areas)))
+        definition = replace(definition, design=recommended_design(len(areas)), asks_places=len(areas) >= PARTS)
 
     study = create_study(definition, areas, draft.asked_by, partial(_hear, draft, READING, 1.0), regions)
     record(study, draft.asked_by, "map read", {"file": upload.name, "notes": list(areas.notes)})

@@ -19,7 +19,6 @@ from judgemap.errors import StudyError
 from judgemap.study.data.definition import LONGEST
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
-from judgemap.web.studies.making import MANY
 from judgemap.web.studies.models import Draft, Upload
 from judgemap.web.studies.upload.drafts import (
     ENDINGS,
@@ -244,8 +243,8 @@ class ColumnsForm(StudyForm):
         label=_("Column with the larger places"),
         required=False,
         help_text=_(
-            "The town or district an area is in. On a large map, judges choose the places they know from this list. "
-            "Without a column, names such as “Nottingham 012A” are used."
+            "The town or district an area is in. Judges who are asked which part of the map they know choose from "
+            "this list. Without a column, names such as “Nottingham 012A” are used."
         ),
     )
     contiguity = forms.ChoiceField(
@@ -280,8 +279,7 @@ class ColumnsForm(StudyForm):
         names = [(name, name) for name in self.columns]
         self.fields["id"].choices = [("", _("Number the areas for me")), *names]  # type: ignore[attr-defined]
         self.fields["name"].choices = [("", _("The same as the ids")), *names]  # type: ignore[attr-defined]
-        if self.found.areas > MANY:
-            shared = [(name, name) for name, each in self.columns.items() if each.repeated]
+        if shared := [(name, name) for name, each in self.columns.items() if each.repeated]:
             self.fields["region"].choices = [("", _("Guess from the area names")), *shared]  # type: ignore[attr-defined]
         else:
             del self.fields["region"]

@@ -1,7 +1,8 @@
 // The map of all areas: a tap on an area ticks it in the list, which is what the form sends. The list can be searched.
+import { filter } from "./filter.js";
+
 const list = document.getElementById("list");
 const map = document.getElementById("all");
-const find = document.getElementById("find");
 const boxes = new Map([...list.querySelectorAll("input")].map((box) => [box.value, box]));
 
 function show(box) {
@@ -17,12 +18,4 @@ map?.addEventListener("click", (event) => {
 });
 list.addEventListener("change", (event) => show(event.target));
 boxes.forEach(show);
-
-find.hidden = false;
-find.querySelector("input").addEventListener("input", (event) => {
-  const wanted = event.target.value.trim().toLocaleLowerCase();
-  for (const box of boxes.values()) {
-    const item = box.closest("li");
-    item.hidden = !item.textContent.toLocaleLowerCase().includes(wanted);
-  }
-});
+filter();
