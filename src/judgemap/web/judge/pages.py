@@ -31,6 +31,7 @@ from judgemap.web.server.languages import wished_language
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.access import studies_of
+from judgemap.web.studies.maps import box_around
 from judgemap.web.studies.models import Area, Study
 
 JudgeView = Callable[[HttpRequest, Judge, str], HttpResponse]
@@ -310,17 +311,22 @@ def show_areas(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     everywhere = n_areas > MOST_LISTED and judge.places in ([], [ALL])
     shown = [*sorted(unknown), *sorted(() if everywhere else asked)][:MOST_LISTED]
     areas = Area.objects.filter(study=judge.study, position__in=shown).order_by("name", "position")
+    rows = list(areas.only("position", "name", "rings"))
+    drawn = n_areas <= DRAWN and bool(judge.study.outline)
     listed = [
         {
             "position": area.position,
             "name": area.name,
             "unknown": area.position in unknown,
-            "path": stored_path(area.rings) if n_areas <= DRAWN else "",
+            "path": stored_path(area.rings) if drawn else "",
         }
-        for area in areas.only("position", "name", "rings")
+        for area in rows
     ]
+    rings = [ring for area in rows for ring in json.loads(area.rings)] if drawn else []
+    corners = [point for ring in rings for point in zip(ring[::2], ring[1::2], strict=True)]
     context = common(judge, token) | {
         "areas": listed,
+        "view": " ".join(map(str, box_around(corners))) if corners else "",
         "listed": ",".join(str(each["position"]) for each in listed),
         "too_few": len(asked) < 2,
         "everywhere": everywhere,

@@ -198,7 +198,7 @@ class Ground:
         return round(length * self.kilometre, 1), f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
 
     @property
-    def view_box(self) -> str:
+    def viewbox_around(self) -> str:
         """The box as SVG has it."""
         return " ".join(str(each) for each in self.box)
 
@@ -235,12 +235,12 @@ def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[fl
         outline = json.loads(study.outline)
         rings = outline["rings"]
         corners = [point for ring in rings for point in zip(ring[::2], ring[1::2], strict=True)]
-        return Ground(places, [], _box(corners), is_map=True, kilometre=_kilometre(outline.get("box")))
+        return Ground(places, [], box_around(corners), is_map=True, kilometre=_kilometre(outline.get("box")))
     radius = max(6.0, min(26.0, 330 / math.sqrt(len(places))))
     discs = [replace(place, path=_disc(place.x, place.y, radius)) for place in places]
     ends = edges_in(version).values_list(F("a__position"), F("b__position"))
     lines = [(places[a].x, places[a].y, places[b].x, places[b].y) for a, b in ends]
-    return Ground(discs, lines, _box([(place.x, place.y) for place in places], radius), is_map=False)
+    return Ground(discs, lines, box_around([(place.x, place.y) for place in places], radius), is_map=False)
 
 
 def _kilometre(box: Sequence[float] | None) -> float:
@@ -269,7 +269,7 @@ def _disc(x: float, y: float, radius: float) -> str:
     return f"M{round(x - r, 1)} {round(y, 1)}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 -{2 * r} 0z"
 
 
-def _box(points: Sequence[Point], radius: float = 0.0) -> tuple[int, int, int, int]:
+def box_around(points: Sequence[Point], radius: float = 0.0) -> tuple[int, int, int, int]:
     """Return the box that contains discs at these points: west, north, width and height."""
     free = MARGIN + radius
     west, north = (math.floor(min(point[axis] for point in points) - free) for axis in (0, 1))
