@@ -15,7 +15,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.results.running import table_of
-from judgemap.web.studies import sharing
+from judgemap.web.studies.access import share_study
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Study
 
@@ -115,7 +115,7 @@ def site(owned, judge, people) -> Study:
     for _ in range(3):
         judge.answer("left")
     people["reader"] = Researcher.objects.create_user("reader@example.org", "a password")
-    sharing.share_study(owned, "reader@example.org", people["owner"], to_read=True)
+    share_study(owned, "reader@example.org", people["owner"], to_read=True)
     fit = FitSettings(chains=2, warmup=5, draws=20, seed=1).run(load_comparisons(owned), load_areas(owned.version))
     run = FitRun.objects.create(
         study=owned, number=1, version=owned.version, status="done", settings={"model": "spatial"},
@@ -266,7 +266,7 @@ class Controls(HTMLParser):
 @pytest.mark.parametrize("status", ["draft", "open"])
 def test_a_reader_sees_values_and_is_offered_nothing_that_is_refused(owned, clients, people, page, status):
     Study.objects.filter(pk=owned.pk).update(status=status)
-    sharing.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
+    share_study(owned, people["stranger"].email, people["owner"], to_read=True)
     path = reverse(f"studies:{page}", args=[owned.slug, *MORE.get(f"studies:{page}", [])])
     found = Controls(clients["stranger"].get(path).content.decode())
     assert found.usable == []
@@ -277,7 +277,7 @@ def test_a_reader_sees_values_and_is_offered_nothing_that_is_refused(owned, clie
 
 def test_a_reader_is_not_led_to_a_page_whose_form_is_refused(owned, clients, people, judge):
     judge.answer("left")
-    sharing.share_study(owned, people["stranger"].email, people["owner"], to_read=True)
+    share_study(owned, people["stranger"].email, people["owner"], to_read=True)
     new = f'href="{reverse("fits:new", args=[owned.slug])}"'
     listed, judges = reverse("fits:list", args=[owned.slug]), reverse("inviting:judges", args=[owned.slug])
     assert new in clients["owner"].get(listed).content.decode()
