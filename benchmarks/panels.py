@@ -7,7 +7,7 @@ population's risk from the model in which judges differ, and from the one that p
 judges: 20 judges (σ/α = 0.25) and one each who answers at random, the wrong way round, and with a map of their own, 50
 answers each; the area under the ROC curve of the probability meant to recognise each kind, against the 20 and against
 the other two kinds, and how often that probability is above 90 % for such a judge and for one of the 20. The chains are
-short: fits that have not settled do not give these probabilities. Pareto's k is shown for each panel.
+short: fits that have not settled do not give these probabilities.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import judgemap as jm
-from judgemap.core.assess.held_out import GOOD_K, Shared, kind_chances
+from judgemap.core.assess.held_out import Shared, kind_chances
 from judgemap.core.model.judges import (
     Attention,
     Disagreement,
@@ -36,7 +36,7 @@ from judgemap.core.model.prior import (
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.misbehaviour import UNEQUAL, simulate_panel
-from judgemap.study.assess.judges import DRAWS, NEAR_NOTHING, SURE
+from judgemap.study.assess.judges import NEAR_NOTHING, SURE
 from judgemap.study.simulations.robustness import cover
 
 ALPHA, ANSWERS, ORDINARY, EACH = 3.0, 2000, 20, 50
@@ -83,7 +83,7 @@ def covered(seed: int) -> list[dict[str, float | str]]:
 
 
 def suspected(seed: int) -> list[list[float]]:
-    """Simulate a study with three odd judges; return every judge's probability of each kind, and k̂."""
+    """Simulate a study with three odd judges; return every judge's probability of each kind."""
     C, rng = chicago(), np.random.default_rng([seed, 7])
     panel = drawn(rng, C, ORDINARY + len(KINDS), 0.25)
     panel.attention[ORDINARY : ORDINARY + 2] = 0.0, -1.0
@@ -94,16 +94,18 @@ def suspected(seed: int) -> list[list[float]]:
     names = ("attention", "log_disagreement", "log_attention", "log_variance", "strengths")
     attention, *logs, strengths = (draws[name].reshape(PLAN.chains * PLAN.draws, -1) for name in names)
     sigma, attention_sd, alpha = (np.exp(each[:, 0] / 2) for each in logs)
-    nothing = np.zeros(len(strengths))
-    shared = Shared(strengths, nothing, sigma, nothing, nothing, attention_sd).part(
-        slice(None, None, len(sigma) // DRAWS[0])
-    )
+    nothing = np.zeros(1)
+    middle = [np.median(each, axis=0, keepdims=True) for each in (strengths, sigma, attention_sd)]
+    typical = Shared(middle[0], nothing, middle[1], nothing, nothing, middle[2])
+    root = np.linalg.cholesky(np.cov(strengths, rowvar=False))
     own = covariance_of((np.median(alpha) ** 2 + np.median(sigma) ** 2) * C.matrix)
-    weighed = [kind_chances(np.random.default_rng(k), counts, k, parts, shared, own) for k in range(panel.n_judges)]
+    weighed = [
+        kind_chances(np.random.default_rng(k), counts, k, parts, typical, root, own) for k in range(panel.n_judges)
+    ]
     modelled, guessing, turned, another = np.array([kinds for kinds, _ in weighed]).T
     guessing += modelled * (np.abs(attention) < NEAR_NOTHING).mean(axis=0)
     turned += modelled * (attention < -NEAR_NOTHING).mean(axis=0)
-    return [each.tolist() for each in (guessing, turned, another, np.array([k for _, k in weighed]))]
+    return [each.tolist() for each in (guessing, turned, another)]
 
 
 def area_under_curve(odd: np.ndarray, ordinary: np.ndarray) -> float:
@@ -131,8 +133,6 @@ def main() -> None:
             found["coverage"].append({"fit": fit, **means})
             shown = ", ".join(f"{name} {value:.3f}" for name, value in means.items() if name not in ("judges", "ratio"))
             print(f"{judges} judges, σ/α = {ratio}, {fit}: {shown}", flush=True)
-    for seed, k in enumerate(chances[:, -1] if wanted.panels else ()):
-        print(f"panel {seed}: k̂ of {(k > GOOD_K).sum()} of {len(k)} judges above {GOOD_K}, median {np.median(k):.2f}")
     for place, kind in enumerate(KINDS if wanted.panels else ()):
         own = chances[:, place, ORDINARY + place]
         rest = {"ordinary judges": chances[:, place, :ORDINARY].ravel()}

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import judgemap as jm
-from judgemap.core.assess.held_out import GOOD_K, kind_chances
+from judgemap.core.assess.held_out import kind_chances
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.study.assess import comparing as model_choice
@@ -126,7 +126,7 @@ def test_parameters_have_intervals_and_words(row):
 def odd_judge(row):
     """Eight judges of 60 answers, the first of whom sees it the other way round, and a fit with attention."""
     data = panel(row, 1, n_judges=8, each=60)
-    return data, settled(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT))
+    return data, settled(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT | {"draws": 400}))
 
 
 def settled(fit):
@@ -141,16 +141,15 @@ def test_a_judge_the_other_way_round_is_told_apart(row, odd_judge):
     table = jm.judge_table(fit, data)
     kinds = table[["p_little", "p_reversed", "p_another_view"]]
     assert kinds["p_reversed"].argmax() == 0
-    assert kinds["p_reversed"][0] > 0.8  # 0.93 with these draws
-    assert (kinds.loc[1:].sum(axis=1) < 0.1).all()
-    assert (table["k_hat"][1:] < GOOD_K).all()
+    assert kinds["p_reversed"][0] > 0.8
+    assert (kinds.loc[1:].sum(axis=1) < 0.2).all()
     assert not any(table["kind_note"])
     assert (table["attention_low"] <= table["attention"]).all()
-    # Of six tries, this one leans on the judge little enough to tell (k̂ of 0.45); the others say that they cannot.
     differ = settled(jm.fit_spatial(data, row, seed=3, judges="differ", **SHORT | {"draws": 400}))
     seen = jm.judge_table(differ, data)
     assert seen["distance"].argmax() == 0
-    assert seen.loc[0, ["p_little", "p_reversed", "p_another_view"]].astype(float).idxmax() == "p_reversed"
+    assert seen["p_reversed"][0] > 0.7, "0.76 to 0.79 with seeds from 1 to 6"
+    assert (seen["own_share"] < 0.3).all(), "each of eight judges gave an eighth of the answers"
     silent = jm.judge_table(differ, data.without(["judge 3"]))
     assert "judge 3" not in silent["judge"].tolist()
 
@@ -164,30 +163,27 @@ def test_chains_that_disagree_say_nothing_of_kinds(odd_judge):
     worse = replace(fit.record.diagnostics, rhat_max=1.5)
     unsettled = replace(fit, posterior=turned, record=replace(fit.record, diagnostics=worse))
     table = jm.judge_table(unsettled, data)
-    assert table[["p_little", "p_reversed", "p_another_view", "k_hat"]].isna().all(axis=None)
+    assert table[["p_little", "p_reversed", "p_another_view", "own_share"]].isna().all(axis=None)
     assert set(table["kind_note"]) == {panel_judges.UNSETTLED}
     assert "perhaps the question was read the other way round" in " ".join(stands_out(table)["judge 0"])
     told = explain.Explanation(unsettled, data).verdict.ground(Subject.JUDGES).text
-    assert "For 8 of them there are not enough draws to tell" in told
+    assert "For 8 of them we cannot tell" in told
 
 
 def test_a_judge_on_whom_the_fit_depends_is_told_apart_only_where_that_is_certain(odd_judge, monkeypatch):
-    """With k too high for the first two, the first is still the other way round; the second cannot be told."""
+    """If nearly all rests on the first two, the first is still the other way round; the second cannot be told."""
     data, fit = odd_judge
 
-    def heavy(rng, counts, judge, parts, shared, own):
-        drawn.append((judge, len(shared.sigma)))
-        kinds, k = kind_chances(rng, counts, judge, parts, shared, own)
-        return kinds, 0.9 if judge < 2 else k
+    def heavy(rng, counts, judge, *model):
+        kinds, share = kind_chances(rng, counts, judge, *model)
+        return kinds, 0.96 if judge < 2 else share
 
-    drawn = []
     monkeypatch.setattr(panel_judges, "kind_chances", heavy)
     table = jm.judge_table(fit, data)
     assert table["p_reversed"][0] > SURE
     assert table.loc[1, ["p_little", "p_reversed", "p_another_view"]].isna().all()
     assert table["kind_note"].tolist() == ["", panel_judges.ENTANGLED, *[""] * 6]
     assert table["p_reversed"][2:].notna().all()
-    assert drawn[:5] == [(0, 100), (0, 400), (1, 100), (1, 400), (2, 100)]
 
 
 def test_reliability_says_what_another_panel_would_give(row):

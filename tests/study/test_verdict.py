@@ -144,8 +144,8 @@ def test_judges_of_whom_too_little_is_known_are_counted():
     found = verdict(judges=[*AGREE, unknown])
     assert found.grade is Grade.SOUND
     assert found.ground(Subject.JUDGES).text == (
-        "None of the 4 judges stands out from the others. For 1 of them there are not enough draws to tell a judge who "
-        "guesses, or answers the other way round, from one who sees another map."
+        "None of the 4 judges stands out from the others. For 1 of them we cannot tell a judge who guesses, or answers "
+        "the other way round, from one who sees another map."
     )
 
 

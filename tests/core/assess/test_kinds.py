@@ -8,7 +8,7 @@ from scipy.special import expit, logsumexp
 from synthetic import delaunay_map
 
 from judgemap.core.assess import held_out as judge_kinds
-from judgemap.core.assess.held_out import GOOD_K, ODD, Shared, Smoothed, kind_chances
+from judgemap.core.assess.held_out import ODD, Others, Shared, kind_chances
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, Parts
 from judgemap.core.model.prior import communicability, covariance_of, independent
@@ -36,8 +36,8 @@ def weigh(panel, parts=PARTS, judges=range(12)):
     counts, shared = panel
     if parts.attention is not None:
         shared = shared._replace(attention_sd=np.ones(1))
-    own = covariance_of(9.25 * C.matrix)
-    return np.array([kind_chances(np.random.default_rng(k), counts, k, parts, shared, own)[0] for k in judges])
+    own, certain = covariance_of(9.25 * C.matrix), np.zeros((20, 0))
+    return np.array([kind_chances(np.random.default_rng(k), counts, k, parts, shared, certain, own)[0] for k in judges])
 
 
 def test_each_kind_is_told(panel):
@@ -73,36 +73,24 @@ def exact_kinds(wins, losses, draws):
 
 @pytest.mark.parametrize(("wins", "losses"), [(5, 1), (1, 4), (3, 3)])
 def test_the_judge_counts_once(wins, losses):
-    """Draws that have seen the judge's answers give what integration without them gives: within 0.03 in logarithms."""
+    """A posterior that has seen the judge's answers gives what integration without them gives: within 0.01."""
     expected, d = exact_kinds(wins, losses, draws=4000)
     choice = [1] * wins + [-1] * losses
     counts = count_judged([0] * len(choice), [0] * len(choice), [1] * len(choice), choice, n_areas=2, n_judges=1)
-    zero = np.zeros(len(d))
-    shared = Shared(np.stack([d / 2, -d / 2], axis=1), zero, zero, zero, zero, zero)
-    half = covariance_of(independent(2).matrix / 2)  # a difference of variance 1, as the population's
-    found, k = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, half)
-    assert np.allclose(np.log(found), np.log(expected), atol=0.03)
-    assert k < GOOD_K
+    zero, half = np.zeros(1), np.array([[0.5, -0.5]])
+    typical = Shared(half * d.mean(), zero, zero, zero, zero, zero)
+    own = covariance_of(independent(2).matrix / 2)  # a difference of variance 1, as the population's
+    found, share = kind_chances(np.random.default_rng(1), counts, 0, Parts(), typical, half.T * d.std(), own)
+    assert np.allclose(found, expected, atol=0.01)
+    assert 0.3 < share < 0.8
 
 
 def test_counting_the_judge_twice_is_caught(monkeypatch):
-    """Equal weights leave the judge's answers in the posterior."""
+    """Left as it is, the posterior includes the judge's answers."""
 
-    def equal(log_ratios):
-        return Smoothed(np.full(len(log_ratios), -np.log(len(log_ratios))), 0.0)
+    def seen(_rows, _parts, typical, root):
+        return Others(typical.strengths[0], root @ root.T, 0.5)
 
-    monkeypatch.setattr(judge_kinds, "smooth_weights", equal)
+    monkeypatch.setattr(judge_kinds, "set_aside", seen)
     with pytest.raises(AssertionError):
         test_the_judge_counts_once(1, 4)
-
-
-def test_draws_that_disagree_are_doubtful(panel):
-    """Half of the draws are where the map is upside down, as a chain that has not settled leaves them."""
-    counts, shared = panel
-    rng = np.random.default_rng(5)
-    strengths = np.repeat(shared.strengths, 100, axis=0) + 0.3 * C.draw(rng, 100)
-    many = Shared(strengths, *(np.repeat(each, 100) for each in shared[1:]))
-    unsettled = many._replace(strengths=strengths * np.where(np.arange(100) % 2, 1, -1)[:, None])
-    own = covariance_of(9.25 * C.matrix)
-    assert kind_chances(rng, counts, 0, PARTS, many, own)[1] < GOOD_K
-    assert kind_chances(rng, counts, 0, PARTS, unsettled, own)[1] > GOOD_K

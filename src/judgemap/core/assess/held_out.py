@@ -14,13 +14,14 @@ J = ∂η/∂v, but with heavier tails for everything except the view:
     p(y_k | shared) ≈ mean of p(y_k | v) N(v; 0, I) / N(v; v̂, H⁻¹)
 
 All draws of the shared parameters are processed together. `smooth_weights` turns the same probabilities into draws as
-they would be without this judge, and `kind_chances` asks which kind of judge would have given these answers.
+they would be without this judge. `kind_chances` asks which kind of judge would have given these answers.
 """
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.special import gammaln, logsumexp
 
 from judgemap.core.model.counts import JudgedCounts
@@ -31,7 +32,7 @@ from judgemap.core.model.outcomes import (
     log_likelihood,
     slopes,
 )
-from judgemap.core.model.prior import Covariance
+from judgemap.core.model.prior import Covariance, covariance_of
 from judgemap.core.samplers.judges.target import lapse_rate
 from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
@@ -135,9 +136,7 @@ class _Judge:
         return view
 
     def eta(self, v: FloatArray) -> FloatArray:
-        eta = self.e(v)
-        if self.attention is not None:
-            eta = eta * (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
+        eta = self.steepness(v) * self.e(v)
         if self.side is not None:
             eta = eta + (self.shared.lean + self.shared.side_sd * v[:, self.side])[:, None] * self.rows.x
         return eta
@@ -153,13 +152,16 @@ class _Judge:
         value: FloatArray = rows.sum(axis=0) - (v**2).sum(axis=1) / 2
         return value
 
+    def steepness(self, v: FloatArray) -> FloatArray:
+        """Return a_k, (draws, 1)."""
+        if self.attention is None:
+            return np.ones((len(v), 1))
+        steep: FloatArray = (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
+        return steep
+
     def scale(self, v: FloatArray) -> FloatArray:
         """Return s in ∂η/∂v = sB for the view, (draws, 1)."""
-        sigma = self.shared.sigma[:, None]
-        if self.attention is None:
-            return sigma
-        scaled: FloatArray = sigma * (1 + self.shared.attention_sd * v[:, self.attention])[:, None]
-        return scaled
+        return self.shared.sigma[:, None] * self.steepness(v)
 
     def own(self, v: FloatArray) -> FloatArray:
         """Return ∂η/∂v for everything except the view, (draws, rows, unknowns)."""
@@ -196,6 +198,14 @@ class _Judge:
             ahead, middle, behind = (self._at_lapse(v, step) for step in (LITTLE, 0.0, -LITTLE))
             H[:, -1, -1] += np.maximum(-(ahead - 2 * middle + behind) / LITTLE**2, 0.0)
         return H
+
+    def linear(self, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return ∂ℓ/∂η, W and J of the first draw, one row per answer."""
+        p, eta = self.shared.tie_chance, self.eta(v).T
+        slope = slopes(self.rows.answers, self.parts.ties, eta, p, self.lapse(v)).eta[:, 0]
+        bent = curvature(self.rows.answers, self.parts.ties, eta, p)[:, 0]
+        weight = np.maximum(bent, 0.0) * (1 - self.lapse(v)[0, 0])
+        return slope, weight, np.hstack([self.scale(v)[0] * self.rows.B, self.own(v)[0]])
 
     def _at_lapse(self, v: FloatArray, step: float) -> FloatArray:
         """Return log p(y_k | v) with the lapse score shifted by a step."""
@@ -330,6 +340,8 @@ def _pareto_quantile(p: FloatArray, k: float, scale: float) -> FloatArray:
     return value
 
 
+LEAST_SPREAD = 1e-9
+"""Added to variances, so that a covariance can be factored where nothing is uncertain."""
 ODD = 0.05
 """Prior share of judges of each kind other than `modelled`."""
 
@@ -351,41 +363,110 @@ class Kinds(NamedTuple):
     """μ_k ~ N(0, M): a map as varied as any judge's, M = α²C + σ²C_u, unrelated to the population's."""
 
 
+MOST_OWN = 0.98
+"""The largest share of what is known in any direction that is taken to be one judge's; V comes from draws, and is not
+exact."""
+ROUNDS, STILL = 6, 1e-3
+"""How often the others' map is improved, and the squared step, in posterior standard deviations, that ends this."""
+
+
+class Others(NamedTuple):
+    """What everyone else's answers say about the population's map, nearly N(mean, covariance)."""
+
+    mean: FloatArray
+    covariance: FloatArray
+    own_share: float
+    """The judge's share of all that is known, in the direction in which it is largest."""
+
+
+def set_aside(rows: JudgeRows, parts: Parts, typical: Shared, root: FloatArray) -> Others:
+    """Take one judge's answers out of the posterior of λ, nearly N(m, LLᵀ).
+
+    With λ = m + Ly, the others' answers leave log p(y) = −½|y|² − ℓ_k(y), where ℓ_k is the log probability of this
+    judge's answers given λ. At the judge's mode, with M = ∂η/∂y, J = ∂η/∂v, W and H, the slope of ℓ_k is Mᵀ times the
+    rows' slopes, and its curvature G = MᵀWM − MᵀWJ H⁻¹ JᵀWM. Newton's method finds the new centre, and the covariance
+    is then L(I − G)⁻¹Lᵀ. To weight draws by 1 / p(y_k | λ) instead would take very many of them if the judge matters.
+
+    Parameters
+    ----------
+    rows, parts
+        The judge's answers, and the model.
+    typical
+        What all judges share, one draw: m and the medians of the rest.
+    root
+        L, (areas, directions).
+    """
+    m, apart = typical.strengths[0], root[rows.first] - root[rows.second]
+    y, v, remaining, share = np.zeros(root.shape[1]), None, np.eye(root.shape[1]), 0.0
+    for each in range(ROUNDS):
+        judge = _Judge(rows, parts, typical._replace(strengths=(m + root @ y)[None]))
+        v, H = judge.mode(v)
+        M = judge.steepness(v)[0] * apart
+        slope, weight, J = judge.linear(v)
+        if each == 0 and len(y):  # further out, N(m, LLᵀ) is less exact than at its centre
+            bent = J.T @ (weight[:, None] * M)
+            G = M.T @ (weight[:, None] * M) - bent.T @ np.linalg.solve(H[0], bent)
+            share = float(eigh((G + G.T) / 2, eigvals_only=True, subset_by_index=[len(y) - 1] * 2)[0])
+            remaining -= G * (MOST_OWN / max(share, MOST_OWN))
+        step = np.linalg.solve(remaining, -y - M.T @ slope)
+        y += step * min(1.0, 2 * np.sqrt(len(y) / max(float(step @ step), 1e-300)))
+        if step @ step < STILL:
+            break
+    return Others(m + root @ y, root @ np.linalg.solve(remaining, root.T), share)
+
+
 def kind_chances(
-    rng: np.random.Generator, counts: JudgedCounts, judge: int, parts: Parts, shared: Shared, own: Covariance
+    rng: np.random.Generator,
+    counts: JudgedCounts,
+    judge: int,
+    parts: Parts,
+    typical: Shared,
+    root: FloatArray,
+    own: Covariance,
 ) -> tuple[Kinds, float]:
-    """Weigh the kinds for one judge and return k̂ of the weights too; ``own`` is M, the covariance of a judge's map.
+    """Weigh the kinds for one judge; return also the judge's share of what is known, as `Others.own_share`.
 
-    Let s be draws of what all judges share, given all answers, with judge k as modelled. Weighted by 1 / p(y_k | s),
-    they stand for what *everyone else's* answers say about s, and the weighted mean of p(y_k | kind, s) is how probable
-    each kind makes this judge's answers. If s rests mostly on this judge, for instance because the judge gave more
-    answers than all the others together, a few draws carry all the weight, and k̂ shows it.
+    How probable each kind makes the judge's answers is found with the map that everyone else's answers suggest
+    (`set_aside`), whose uncertainty counts as part of the judge's view.
 
+    Parameters
+    ----------
+    rng, counts, judge, parts
+        The answers of all judges, which judge this is, and the model.
+    typical
+        What all judges share, one draw: the posterior mean of λ, and the medians of the rest.
+    root
+        L, (areas, directions): LLᵀ is the posterior covariance of λ.
+    own
+        M, the covariance of a judge's map.
+
+    Examples
+    --------
     >>> from judgemap.core.model.counts import count_judged
     >>> from judgemap.core.model.prior import independent
     >>> counts = count_judged([0] * 20, left=[0] * 20, right=[1] * 20, choice=[-1] * 20, n_areas=2, n_judges=1)
     >>> zero = np.zeros(1)
     >>> shared = Shared(np.array([[1.5, -1.5]]), zero, zero, zero, zero, zero)
-    >>> kinds, _ = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, independent(2))
+    >>> kinds, _ = kind_chances(np.random.default_rng(1), counts, 0, Parts(), shared, np.zeros((2, 0)), independent(2))
     >>> max(kinds._fields, key=lambda name: getattr(kinds, name))
     'reversed'
     """
+    rows = rows_of(counts, judge, parts)
+    others = set_aside(rows, parts, typical, root)
+    views = 0.0 if parts.disagreement is None else typical.sigma[0] ** 2 * parts.disagreement.covariance.matrix
+    jitter = LEAST_SPREAD * np.eye(counts.n_areas)
+    uncertain = Disagreement(covariance_of(others.covariance + views + jitter))
 
-    def log_chances(other: Parts, at: Shared) -> FloatArray:
-        return log_probability(rng, rows_of(counts, judge, other), other, at)
+    def log_chance(other: Parts, strengths: FloatArray) -> float:
+        at = typical._replace(strengths=strengths[None], sigma=np.ones(1))
+        return float(log_probability(rng, rows_of(counts, judge, other), other, at)[0])
 
-    typical = Shared(*(np.median(each, axis=0, keepdims=True) for each in shared))._replace(
-        strengths=np.zeros((1, counts.n_areas))
-    )
-    straight = replace(parts, attention=None)
-    own_map = replace(straight, disagreement=Disagreement(own))
-    modelled = log_chances(parts, shared)
-    weights, k = smooth_weights(-modelled)
-    chances = (
-        modelled,
-        log_chances(Parts(ties=parts.ties, side=parts.side), typical),
-        log_chances(straight, shared._replace(strengths=-shared.strengths)),
-        log_chances(own_map, typical._replace(sigma=np.ones(1))),
-    )
-    odds = np.log([1 - 3 * ODD, ODD, ODD, ODD]) + [logsumexp(weights + each) for each in chances]
-    return Kinds(*np.exp(odds - logsumexp(odds)).tolist()), k
+    straight, nowhere = replace(parts, attention=None), np.zeros(counts.n_areas)
+    chances = [
+        log_chance(replace(parts, disagreement=uncertain), others.mean),
+        log_chance(Parts(ties=parts.ties, side=parts.side), nowhere),
+        log_chance(replace(straight, disagreement=uncertain), -others.mean),
+        log_chance(replace(straight, disagreement=Disagreement(own)), nowhere),
+    ]
+    odds = np.log([1 - 3 * ODD, ODD, ODD, ODD]) + chances
+    return Kinds(*np.exp(odds - logsumexp(odds)).tolist()), others.own_share

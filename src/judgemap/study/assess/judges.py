@@ -17,11 +17,10 @@ reversed           the judge took the question the other way round: a_k < −¼;
 another view       answers follow a map, but one that has nothing to do with the population's
 =================  =============================================================================================
 
-They depend on what a fit without the judge would say, which is estimated from this fit's draws. If the chains have not
-settled, that is impossible. If the fit depends so much on the judge's own answers that a few draws would have to stand
-for all (k̂ > 0.7), the judge looks too much like the others, because the draws that would say otherwise are missing. So
-in that case only what is nearly certain is reported. If there are no probabilities, ``kind_note`` says why and what to
-do.
+They depend on what a fit without the judge would say, which `core.assess.held_out.set_aside` works out from this fit's
+draws. If the chains have not settled, that is impossible; if nearly all that is known rests on the judge's own answers,
+there is little to compare them with, and only what is nearly certain is reported. If there are no probabilities,
+``kind_note`` says why and what to do.
 """
 
 from collections.abc import Iterator
@@ -30,10 +29,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import bdtr
-from threadpoolctl import threadpool_limits
 
 from judgemap.core.approximate.gaussian import Gaussian, gaussian
-from judgemap.core.assess.held_out import GOOD_K, Kinds, kind_chances
+from judgemap.core.assess.held_out import LEAST_SPREAD, Kinds, Shared, kind_chances
 from judgemap.core.assess.misfit import mean_squares, share_interval
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.prior import (
@@ -48,7 +46,6 @@ from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.assess.verdict import Grade, judge_convergence
 from judgemap.study.data.comparisons import Comparisons, Outcome
-from judgemap.study.fit.draws import evenly
 from judgemap.study.fit.settings import with_answers
 
 if TYPE_CHECKING:
@@ -395,15 +392,11 @@ def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
 NEAR_NOTHING = 0.25
 """Attention closer to 0 than this says little."""
 MOSTLY = 0.5
-DRAWS = (100, 400)
-"""Draws of the fit, evenly spaced, for weighing kinds of judges; the second number is used where the first leaves
-doubt."""
-HOPELESS_K = 1.2
-"""If the first draws give a Pareto k above this, more would not help, and judges with many answers take longest."""
+TOO_MUCH = 0.95
+"""If more than this share of what is known in some direction rests on the judge's own answers, kinds are not told."""
 UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
 ENTANGLED = (
-    "Not enough draws to tell: the fit depends too much on this judge's own answers. Fit again without this judge, and "
-    "compare the two maps."
+    "Not enough to tell: nearly all that is known about some areas comes from this judge. Ask others about them."
 )
 CHANCES = ("p_reversed", "p_little", "p_another_view")
 PARTS = ("distance", "attention", "side", "lapse")
@@ -414,8 +407,8 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | 
 
     ``distance`` is the root mean square of u_k over areas, in units of risk; it, ``attention``, ``side`` and ``lapse``
     are medians with 95 % intervals ``…_low``, ``…_high``. ``p_little``, ``p_reversed`` and ``p_another_view`` are
-    probabilities, nan if they cannot be determined, for the reason in ``kind_note``; ``k_hat`` is the Pareto k of the
-    judge's importance weights. See the module docstring.
+    probabilities, nan if they cannot be determined, for the reason in ``kind_note``; ``own_share`` is the share of what
+    is known about the map that rests on this judge's answers, where it is largest. See the module docstring.
     """
     place = {name: code for code, name in enumerate(fit.judges)}
     if not place:
@@ -433,13 +426,13 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | 
             columns |= {part: spread(middle), f"{part}_low": spread(low), f"{part}_high": spread(high)}
     if judge_convergence(fit.warnings, stopped=not fit.record.complete).grade is Grade.NO:
         nothing = np.full(len(data.judges), np.nan)
-        columns |= dict.fromkeys((*CHANCES, "k_hat"), nothing)
+        columns |= dict.fromkeys((*CHANCES, "own_share"), nothing)
         return columns | {"kind_note": np.where(known, UNSETTLED, "").tolist()}
-    kinds, k = _weighed(fit, data)
+    kinds, share = _weighed(fit, data)
     chances = _chances(fit, kinds)
-    unclear = (k > GOOD_K) & (chances.max(axis=0) <= SURE)
+    unclear = (share > TOO_MUCH) & (chances.max(axis=0) <= SURE)
     columns |= {name: spread(np.where(unclear, np.nan, each)) for name, each in zip(CHANCES, chances, strict=True)}
-    return columns | {"k_hat": spread(k), "kind_note": np.where(known & unclear[codes], ENTANGLED, "").tolist()}
+    return columns | {"own_share": spread(share), "kind_note": np.where(known & unclear[codes], ENTANGLED, "").tolist()}
 
 
 def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
@@ -458,20 +451,22 @@ def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
 
 
 def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray]:
-    """Weigh the `Kinds`, one row per judge of the fit, and return each k̂; nan for judges without an answer here."""
+    """Weigh the `Kinds`, one row per judge of the fit, and return each `own_share`; nan for those without answers."""
     used, _ = with_answers(data)
     place = {name: code for code, name in enumerate(used.judges)}
     counts, parts = used.by_judge(), fit.settings.parts(data, fit.covariance)
-    some, own = [fit.shared(evenly(len(fit.risk), draws)) for draws in DRAWS], fit.judge_covariance
-    kinds, k = np.full((len(fit.judges), len(Kinds._fields)), np.nan), np.full(len(fit.judges), np.nan)
-    with threadpool_limits(limits=1):
+    shared, own = fit.shared(np.arange(len(fit.risk))), fit.judge_covariance
+    typical = Shared(*(np.median(each, axis=0, keepdims=True) for each in shared))
+    kinds, share = np.full((len(fit.judges), len(Kinds._fields)), np.nan), np.full(len(fit.judges), np.nan)
+    with one_thread():
+        spread, axes = np.linalg.eigh(np.cov(shared.strengths, rowvar=False))
+        there = spread > LEAST_SPREAD * spread[-1]
+        root = axes[:, there] * np.sqrt(spread[there])
         for code, name in enumerate(fit.judges):
-            for shared in some if name in place else ():
+            if name in place:
                 rng = np.random.default_rng(code)
-                kinds[code], k[code] = kind_chances(rng, counts, place[name], parts, shared, own)
-                if k[code] <= GOOD_K or k[code] > HOPELESS_K:
-                    break
-    return kinds, k
+                kinds[code], share[code] = kind_chances(rng, counts, place[name], parts, typical, root, own)
+    return kinds, share
 
 
 def _draws(fit: "PanelFit", name: str) -> FloatArray:

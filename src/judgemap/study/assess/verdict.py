@@ -333,8 +333,8 @@ def judge_judges(judges: Sequence[JudgeFinding] | None, *, differ: bool = False,
         found.append(f"None of the {len(judges):,} judges stands out from the others.")
     if untold := sum(bool(each.kind_note) for each in judges):
         found.append(
-            f"For {untold} of them there are not enough draws to tell a judge who guesses, or answers the other way "
-            "round, from one who sees another map."
+            f"For {untold} of them we cannot tell a judge who guesses, or answers the other way round, from one who "
+            "sees another map."
         )
     return Ground(Subject.JUDGES, grade, " ".join(found), remedies)
 
