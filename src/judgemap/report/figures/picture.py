@@ -22,6 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.patches import Patch
+from numpy.typing import ArrayLike
 
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
@@ -122,16 +123,11 @@ def name_rows(axes: Axes, names: Sequence[str]) -> None:
 
 
 def draw_rows(
-    axes: Axes,
-    names: Sequence[str],
-    middle: FloatArray,
-    low: FloatArray,
-    high: FloatArray,
-    odd: BoolArray | None = None,
+    axes: Axes, names: Sequence[str], middle: FloatArray, low: FloatArray, high: FloatArray, *, odd: ArrayLike = False
 ) -> None:
     """Draw a point and an interval in a row for each name; what is odd stands out."""
     rows = np.arange(len(names), 0, -1)
-    colours: Any = BLUE if odd is None else np.where(odd, MISSED, BLUE)
+    colours: Any = np.where(np.broadcast_to(odd, len(names)), MISSED, BLUE)
     axes.hlines(rows, low, high, color=colours, linewidth=2.2, alpha=0.45)
     axes.scatter(middle, rows, color=colours, s=24, zorder=3)
     name_rows(axes, names)

@@ -257,9 +257,10 @@ def _order(fit: Fit) -> Point:
     if len(order) > TOP:
         last = table.iloc[order[TOP - 1]]
         outside = int((table["p_top10"].to_numpy()[order[TOP:]] >= 1 - SURE).sum())
+        sure = len(surely_top(fit))
         sentences += [
             (
-                f"Among the ten highest with a probability above 95 %: {in_words(len(surely_top(fit)))} of those "
+                f"Among the ten highest with a probability above 95 %: {in_words(sure) if sure else 'none'} of those "
                 f"listed; {counted(outside, 'area')} outside the list could belong there (probability 5 % or more)."
             ),
             f"Number ten, {isolated(last['name'])}, could rank from {last['rank_low']} to {last['rank_high']} (95 %).",
