@@ -167,8 +167,9 @@ def test_owner_and_colleague_do_what_they_may(site, clients, judge, who, place):
 
 
 def test_a_reader_sees_what_a_colleague_sees_and_changes_nothing(site, clients, judge):
-    for row, status, _, changed in visits(site, judge, clients["reader"]):
+    for row, status, said, changed in visits(site, judge, clients["reader"]):
         assert status == (row[3][1] if row[1] == "get" else 403), row
+        assert Controls(said).usable == [] or row[0] == "inviting:preview", row
         assert not changed or row[0] == "inviting:preview", row  # whoever tries it is a judge in no study
 
 
@@ -246,6 +247,7 @@ class Controls(HTMLParser):
     def __init__(self, page):
         super().__init__()
         self.form, self.usable, self.shown = None, [], []
+        self.disabled = False
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
@@ -253,26 +255,38 @@ class Controls(HTMLParser):
         if tag == "form":
             harmless = attrs.get("method", "get") == "get" or "reading" in (attrs.get("class") or "")
             self.form = None if harmless else attrs.get("action", "here")
+        elif tag == "fieldset":
+            self.disabled = self.disabled or "disabled" in attrs  # those within, which choices have, say nothing
         elif tag in ("input", "select", "textarea", "button") and self.form and attrs.get("type") != "hidden":
             self.shown.append(attrs.get("name"))
-            if "disabled" not in attrs and "logout" not in self.form:
+            if not self.disabled and "disabled" not in attrs and "logout" not in self.form:
                 self.usable.append((self.form, attrs.get("name")))
 
     def handle_endtag(self, tag):
-        self.form = None if tag == "form" else self.form
+        if tag == "form":
+            self.form, self.disabled = None, False
 
 
-@pytest.mark.parametrize("page", ["overview", "map", "texts", "translate", "judging", "open", "colleagues", "log"])
+VALUES = {
+    "studies:texts": "consent", "studies:translate": "question", "studies:judging": "recommended",
+    "fits:list": "every", "fits:new": "note", "fits:judges": "judge",
+}  # fmt: skip
+"""Pages with values that a reader can see, and one of their fields."""
+ACTIONS = ["studies:overview", "studies:map", "studies:open", "inviting:judges"]
+NOTHING = ["studies:colleagues", "studies:log"]
+
+
+@pytest.mark.parametrize("page", [*VALUES, *ACTIONS, *NOTHING])
 @pytest.mark.parametrize("status", ["draft", "open"])
-def test_a_reader_sees_values_and_is_offered_nothing_that_is_refused(owned, clients, people, page, status):
+def test_a_reader_sees_values_and_is_offered_nothing_that_is_refused(owned, clients, people, judge, page, status):
+    judge.answer("left")
     Study.objects.filter(pk=owned.pk).update(status=status)
     share_study(owned, people["stranger"].email, people["owner"], to_read=True)
-    path = reverse(f"studies:{page}", args=[owned.slug, *MORE.get(f"studies:{page}", [])])
+    path = reverse(page, args=[owned.slug, *MORE.get(page, [])])
     found = Controls(clients["stranger"].get(path).content.decode())
     assert found.usable == []
-    fields = {"texts": "consent", "translate": "question", "judging": "recommended"}
-    assert page not in fields or fields[page] in found.shown
-    assert page in ("colleagues", "log") or Controls(clients["owner"].get(path).content.decode()).usable
+    assert page not in VALUES or VALUES[page] in found.shown
+    assert page in NOTHING or Controls(clients["owner"].get(path).content.decode()).usable
 
 
 def test_a_reader_is_not_led_to_a_page_whose_form_is_refused(owned, clients, people, judge):

@@ -269,9 +269,6 @@ def judging(request: HttpRequest, study: Study) -> HttpResponse:
 def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, after: str) -> HttpResponse:
     """Show a form, with a preview if one is asked for, or store its content as a new version."""
     preview = {}
-    if getattr(study, "read_only", False):
-        for field in form.fields.values():
-            field.disabled = True
     if form.is_valid() and "preview" in request.POST:
         preview = {key: render_markdown(form.cleaned_data[key]) for key in TEXTS if form.cleaned_data.get(key)}
     elif form.is_valid():
