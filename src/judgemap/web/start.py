@@ -117,6 +117,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     connect(options.data, create=True)  # reads the hosts
     use_own_folder()
     check_machine(new_key=options.new_key)
+    keep_withdrawals()
     collect_static()
     first_researcher(options, say)
     remember_address(options)

@@ -16,41 +16,30 @@ from judgemap.web.accounts.models import Researcher
 logger = logging.getLogger(__name__)
 
 
-def encrypt(text: str) -> str:
-    """Encrypt a secret with a key derived from the server's secret key.
+class SecondStepAdapter(DefaultMFAAdapter):  # type: ignore[misc]
+    """How allauth stores the secret of an authenticator app and the seed of recovery codes.
 
-    >>> decrypt(encrypt("JBSWY3DPEHPK3PXP"))
+    >>> SecondStepAdapter().decrypt(SecondStepAdapter().encrypt("JBSWY3DPEHPK3PXP"))
     'JBSWY3DPEHPK3PXP'
     """
-    return _cipher().encrypt(text.encode()).decode()
 
+    def encrypt(self, text: str) -> str:
+        """Encrypt a secret with a key derived from the server's secret key."""
+        return _cipher().encrypt(text.encode()).decode()
 
-def decrypt(text: str) -> str:
-    """Decrypt a secret; one encrypted with another secret key becomes a random secret, which no code matches."""
-    try:
-        return _cipher().decrypt(text.encode()).decode()
-    except InvalidToken:
-        logger.warning("a second step was encrypted with another secret key; see 'judgemap researcher reset-step'")
-        return base64.b32encode(secrets.token_bytes(20)).decode()
+    def decrypt(self, encrypted_text: str) -> str:
+        """Decrypt a secret; one encrypted with another secret key becomes a random secret, which no code matches."""
+        try:
+            return _cipher().decrypt(encrypted_text.encode()).decode()
+        except InvalidToken:
+            logger.warning("a second step was encrypted with another secret key; see 'judgemap researcher reset-step'")
+            return base64.b32encode(secrets.token_bytes(20)).decode()
 
 
 def _cipher() -> Fernet:
-    # The secret key is random, so one hash keyed with a purpose is enough; scrypt is for passwords that people think
-    # up.
+    # The secret key is random: one hash keyed with a purpose is enough. Scrypt is for passwords that people think up.
     key = hmac.digest(settings.SECRET_KEY.encode(), b"judgemap second step", "sha256")
     return Fernet(base64.urlsafe_b64encode(key))
-
-
-class SecondStepAdapter(DefaultMFAAdapter):  # type: ignore[misc]
-    """How allauth stores the secret of an authenticator app and the seed of recovery codes."""
-
-    def encrypt(self, text: str) -> str:
-        """Encrypt a secret before it is stored."""
-        return encrypt(text)
-
-    def decrypt(self, encrypted_text: str) -> str:
-        """Decrypt a secret that was stored."""
-        return decrypt(encrypted_text)
 
 
 def reset_second_step(email: str) -> Researcher:

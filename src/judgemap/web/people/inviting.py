@@ -253,7 +253,7 @@ def export(request: HttpRequest, study: Study) -> HttpResponseBase:
         try:
             path = export_apart(study, Path(folder, f"{study.slug}.zip"))
         except StudyError as error:
-            return kind_page(request, 503, _("One moment, please"), sentence(error))
+            return kind_page(request, 503, gettext("One moment, please"), sentence(error))
         record(study, researcher_of(request), "exported", {})
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
 

@@ -174,8 +174,13 @@ class Gateway:
     def _answer(self, environ: WSGIEnvironment) -> Answered:
         """Let Django answer, in a thread, and read the beginning of its response."""
         started: list[tuple[str, Headers]] = []
+
+        def start(status: str, headers: Headers, error: object = None, /) -> Callable[[bytes], object]:  # noqa: ARG001
+            started.append((status, headers))
+            return io.BytesIO().write  # what WSGI asks for, and Django does not use
+
         try:
-            response = self._application(environ, lambda status, headers, _=None: started.append((status, headers)))
+            response = self._application(environ, start)
         except Exception:
             logger.exception("a request broke down")
             return Answered(500, [], b"Something went wrong at our end. Please try again.", None, lambda: None)
