@@ -192,7 +192,7 @@ class Robustness:
         """
         generators = dict(zip(BEHAVIOURS, rng.spawn(len(BEHAVIOURS)), strict=True))
         seed = int(rng.integers(2**63))
-        rows = []
+        rows: list[Row] = []
         for name in self.behaviours:
             answering, first, remedied, *others = generators[name].spawn(2 + len(FITS))
             answers = BEHAVIOURS[name].simulate(answering, prepared[""].setting)
@@ -209,7 +209,8 @@ class Robustness:
 
     def _fitted(self, rngs: list[np.random.Generator], prepared: Place, case: str, answers: PanelAnswers) -> list[Row]:
         """Fit one case in each way; each of `FITS` has its own generator."""
-        data, rows = _table(answers), []
+        data = _table(answers)
+        rows: list[Row] = []
         for rng, (name, settings) in zip(rngs, FITS.items(), strict=True):
             if name in self.fits:
                 draws = _sample(rng, settings, data, prepared.priors[settings.prior], self.plan())
