@@ -47,8 +47,10 @@ MOST_WAITING = 64
 MOST_EACH = 100
 """How many requests from one address may be under way; people behind one router share an address."""
 AT_ONCE = 64_000
-"""Up to this many bytes of a response are sent in one go; a longer one is read as fast as the client takes it."""
-CHUNK = 256_000
+"""Up to this many bytes of a response are sent in one go; a longer one is read in such pieces, as the client takes it.
+
+Larger pieces would be held in memory for every client that does not read.
+"""
 SECONDS_UNREAD = 20
 """For how long a client may take nothing of what it was sent; the system then drops the connection."""
 
@@ -268,12 +270,12 @@ def drop_clients_that_do_not_read() -> None:
 class Pieces:
     """The WSGI file wrapper with which Django sends files, in chunks of our own size."""
 
-    def __init__(self, file: IO[bytes], size: int = CHUNK) -> None:  # noqa: ARG002 - WSGI's
+    def __init__(self, file: IO[bytes], size: int = AT_ONCE) -> None:  # noqa: ARG002 - WSGI's
         self._file = file
         self.close = file.close
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(lambda: self._file.read(CHUNK), b"")
+        return iter(lambda: self._file.read(AT_ONCE), b"")
 
 
 def make_environ(scope: Any) -> WSGIEnvironment:  # noqa: ANN401 - granian's
