@@ -167,6 +167,8 @@ def _fresh_process():
     places.gazetteer.cache_clear()
     places.known_areas.cache_clear()
     pairs._unpacked.cache_clear()
+    pairs._prior.cache_clear()
+    pairs._STATES.clear()
     judging._version.cache_clear()
     files._open_fit.cache_clear()
     pages.kept_rows.cache_clear()

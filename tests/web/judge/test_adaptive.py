@@ -14,7 +14,6 @@ from judgemap.web.studies import editing
 @pytest.fixture
 def asked(edit, study):
     edit(design="adaptive", recommended=100, maximum=100)
-    pairs._STATES.clear()
     return editing.find_study(study.slug).version
 
 

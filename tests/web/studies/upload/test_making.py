@@ -449,7 +449,7 @@ def test_anonymous_and_wrong_methods_are_refused(clients, uploaded):
         ("wards.geojson", b"not json", "is not what its ending"),
         ("wards.geojson", b'{"type": "FeatureCollection", "features": []}', "no areas"),
         ("wards.geojson", b'{"type": "FeatureCollection", "features": [', "cannot be read"),
-        ("houses.geojson", POINTS, "has no area and 2 points or lines; a comparison needs two areas"),
+        ("houses.geojson", POINTS, "has 2 rows, of which 0 are areas; a comparison needs two areas"),
         ("wards.html", b"<script>", "Choose a .geojson"),
         ("wards.vrt", b"<OGRVRTDataSource>", "Choose a .geojson"),
         ("wards.zip", b"PK\x03\x04 broken", "zip"),
@@ -598,7 +598,7 @@ def test_a_kmz_is_read_like_a_kml(clients, make):
         ("points.csv", b"code,x,y", "This is a table, which has no outlines."),
         ("codes.xlsx", b"PK", "export the layer as a GeoPackage"),
         ("wards.shp", b"x", "into one .zip file"),
-        ("one_lux.geojson", collection(((0, 0),)), "one_lux.geojson has 1 area"),
+        ("one_lux.geojson", collection(((0, 0),)), "one_lux.geojson has 1 rows, of which 1 are areas"),
     ],
 )
 def test_what_cannot_be_a_map_is_refused_with_what_to_do(clients, name, content, words):

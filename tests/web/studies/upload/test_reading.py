@@ -171,9 +171,8 @@ def test_a_reader_that_runs_out_of_memory_says_so(error, tmp_path, monkeypatch, 
     monkeypatch.setattr(reading, "confine", lambda folder: [])
     monkeypatch.setattr(reading, "inspect", Mock(side_effect=error))
     reading.main(["inspect", str(tmp_path / "wards.gpkg"), "{}"])
-    assert json.loads(capsys.readouterr().out)["error"] == (
-        "wards.gpkg: the file needs too much memory; simplify its boundaries"
-    )
+    said = json.loads(capsys.readouterr().out)
+    assert (said["error"], said["values"]) == (reading.NO_MEMORY, {"file": "wards.gpkg"})
 
 
 def refusal_and_memory(*given):

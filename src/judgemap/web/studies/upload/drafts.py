@@ -19,6 +19,7 @@ import numpy as np
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
@@ -268,7 +269,7 @@ ENDINGS = (".geojson", ".json", ".topojson", ".gpkg", ".kml", ".kmz", ".zip")
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods")
 DRIVERS = frozenset({"GeoJSON", "TopoJSON", "GPKG", "ESRI Shapefile", "KML"})
 READER = "judgemap.web.studies.upload.reading"
-TOO_MUCH = "the file is too large or too complex to read here; simplify its boundaries and try again"
+TOO_MUCH = gettext_noop("the file is too large or too complex to read here; simplify its boundaries and try again")
 
 
 def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
@@ -327,7 +328,7 @@ def inspect_file(name: str, content: bytes, layer: str = "") -> Inspection:
     """Inspect a boundary file."""
     found = _run("inspect", name, content, Chosen(layer=layer)).inspection
     if found is None:
-        raise StudyError(TOO_MUCH)
+        raise StudyError(_(TOO_MUCH))
     return found
 
 
@@ -338,7 +339,7 @@ def read_file(name: str, content: bytes, chosen: Chosen, hear: Hear = unheard) -
 
     read = _run("read", name, content, chosen, hear).map
     if read is None:
-        raise StudyError(TOO_MUCH)
+        raise StudyError(_(TOO_MUCH))
     areas = Areas(
         ids=tuple(read.ids),
         names=tuple(read.names),
@@ -360,10 +361,11 @@ def _run(action: str, name: str, content: bytes, chosen: Chosen, hear: Hear = un
             written = run_reader(READER, arguments, Path(folder), reader_environment(folder, DRIVERS), hear)
             answer = msgspec.json.decode(written, type=Answer)
         except (TooMuchError, msgspec.DecodeError):
-            raise StudyError(TOO_MUCH) from None
+            raise StudyError(_(TOO_MUCH)) from None
     warn_of_missing(tuple(answer.missing_walls))
     if answer.traceback:
         logger.error("The reader of %s failed.\n%s", path.name, answer.traceback)
     if answer.error:
-        raise StudyError(answer.error, answer.field)
+        said = _(answer.error)
+        raise StudyError(said % answer.values if answer.values else said, answer.field)
     return answer

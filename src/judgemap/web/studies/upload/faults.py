@@ -18,6 +18,7 @@ from judgemap.core.types import BoolArray, IntArray
 from judgemap.geo.boundaries import ShapeArray, repaired
 from judgemap.geo.csvfiles import quoted
 from judgemap.web.studies.upload.records import FaultKind, Remedy
+from judgemap.web.studies.upload.records import gettext_noop as _
 
 FARTHEST = 1e12
 """Coordinates beyond this are not on Earth in any unit."""
@@ -28,44 +29,70 @@ THIN = 0.02
 
 
 class Wording(NamedTuple):
-    """How a fault is described to a researcher: for several rows, for one, and the remedies, the default one first."""
+    """What a fault is called in notes, and on the page for one row and for several; its remedies, the default first."""
 
     fault: str
     one: str
+    several: str
     remedies: dict[Remedy, str]
 
 
-OUT = {Remedy.LEAVE_OUT: "Leave them out"}
-KEEP = {Remedy.KEEP: "Keep them as separate areas"}
+OUT = {Remedy.LEAVE_OUT: _("Leave them out")}
+KEEP = {Remedy.KEEP: _("Keep them as separate areas")}
 WORDING: dict[FaultKind, Wording] = {
-    FaultKind.NO_OUTLINE: Wording("have no outline", "has no outline", OUT),
-    FaultKind.NOT_POLYGONS: Wording("are points or lines, not areas", "is a point or a line, not an area", OUT),
-    FaultKind.NOWHERE: Wording(
-        "have coordinates that are nowhere on Earth", "has coordinates that are nowhere on Earth", OUT
+    FaultKind.NO_OUTLINE: Wording(
+        "have no outline",
+        _("1 row has no outline: %(rows)s."),
+        _("%(count)s rows have no outline: %(rows)s."),
+        OUT,
     ),
-    FaultKind.NO_SURFACE: Wording("have an outline that encloses nothing", "has an outline that encloses nothing", OUT),
+    FaultKind.NOT_POLYGONS: Wording(
+        "are points or lines, not areas",
+        _("1 row is a point or a line, not an area: %(rows)s."),
+        _("%(count)s rows are points or lines, not areas: %(rows)s."),
+        OUT,
+    ),
+    FaultKind.NOWHERE: Wording(
+        "have coordinates that are nowhere on Earth",
+        _("1 row has coordinates that are nowhere on Earth: %(rows)s."),
+        _("%(count)s rows have coordinates that are nowhere on Earth: %(rows)s."),
+        OUT,
+    ),
+    FaultKind.NO_SURFACE: Wording(
+        "have an outline that encloses nothing",
+        _("1 row has an outline that encloses nothing: %(rows)s."),
+        _("%(count)s rows have an outline that encloses nothing: %(rows)s."),
+        OUT,
+    ),
     FaultKind.NO_ID: Wording(
         "have no id",
-        "has no id",
-        {Remedy.REPAIR: "Give each one its own id, such as row-12", Remedy.LEAVE_OUT: "Leave them out"},
+        _("1 row has no id: %(rows)s."),
+        _("%(count)s rows have no id: %(rows)s."),
+        {Remedy.REPAIR: _("Give each one its own id, such as row-12")} | OUT,
     ),
     FaultKind.SAME_ID: Wording(
         "share an id with an earlier row",
-        "shares an id with an earlier row",
+        _("1 id is in more than one row: %(rows)s."),
+        _("%(count)s ids are in more than one row: %(rows)s."),
         {
-            Remedy.REPAIR: "Join the rows of one id into one area, such as an island and its mainland",
-            Remedy.LEAVE_OUT: "Keep the first row of each id, and leave out the others",
+            Remedy.REPAIR: _("Join the rows of one id into one area, such as an island and its mainland"),
+            Remedy.LEAVE_OUT: _("Keep the first row of each id, and leave out the others"),
         },
     ),
     FaultKind.SAME_OUTLINE: Wording(
-        "have the same outline as an earlier row", "has the same outline as an earlier row", OUT | KEEP
+        "have the same outline as an earlier row",
+        _("1 row has the same outline as an earlier row: %(rows)s."),
+        _("%(count)s rows have the same outline as an earlier row: %(rows)s."),
+        OUT | KEEP,
     ),
     FaultKind.SLIVER: Wording(
         "are slivers, too small and thin to see",
-        "is a sliver, too small and thin to see",
-        {Remedy.REPAIR: "Join each one to the neighbour it shares most border with"} | OUT | KEEP,
+        _("1 row is a sliver, too small and thin to see: %(rows)s."),
+        _("%(count)s rows are slivers, too small and thin to see: %(rows)s."),
+        {Remedy.REPAIR: _("Join each one to the neighbour it shares most border with")} | OUT | KEEP,
     ),
 }
+"""English, which pages translate: the reader's process has no languages."""
 Choices = Mapping[FaultKind, Remedy]
 
 

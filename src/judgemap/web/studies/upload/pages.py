@@ -303,7 +303,7 @@ class ColumnsForm(StudyForm):
                     label=faulty(fault),
                     required=False,
                     widget=forms.RadioSelect,
-                    choices=list(remedies.items()),
+                    choices=[(remedy, gettext(words)) for remedy, words in remedies.items()],
                     initial=next(iter(remedies)),
                 )
         about_the_map = [name for name in self.fields if name in MAP_FIELDS or name.startswith("fault_")]
@@ -359,13 +359,11 @@ def faulty(fault: FaultyRows) -> str:
     >>> faulty(FaultyRows(FaultKind.NO_ID, 12, ["row 3", "row 4"]))
     '12 rows have no id: row 3, row 4 and 10 more.'
     """
-    several, one, _ = WORDING[fault.kind]
-    what = "row"
-    if fault.kind == FaultKind.SAME_ID:
-        what, several, one = "id", "are in more than one row", "is in more than one row"
-    rest = fault.count - len(fault.labels)
-    listed = ", ".join(fault.labels) + (f" and {rest:,} more" if rest else "")
-    return f"1 {what} {one}: {listed}." if fault.count == 1 else f"{fault.count} {what}s {several}: {listed}."
+    wording, listed = WORDING[fault.kind], ", ".join(fault.labels)
+    if rest := fault.count - len(fault.labels):
+        listed = gettext("%(listed)s and %(rest)s more") % {"listed": listed, "rest": f"{rest:,}"}
+    said = gettext(wording.one if fault.count == 1 else wording.several)
+    return said % {"count": f"{fault.count:,}", "rows": listed}
 
 
 def _degrees(spot: Spot | Guess) -> str:

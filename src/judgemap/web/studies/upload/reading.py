@@ -20,14 +20,15 @@ from judgemap.web.studies.upload.records import (
     Answer,
     Chosen,
     Column,
-    FaultKind,
     FaultyRows,
     Guess,
     Inspection,
+    ReaderError,
     ReadMap,
     Spot,
     Whereabouts,
 )  # fmt: skip
+from judgemap.web.studies.upload.records import gettext_noop as _
 
 if TYPE_CHECKING:
     import geopandas
@@ -42,7 +43,12 @@ EXAMPLES = 4
 MOST_LISTED = 10
 NUMBERED, NAMES = "judgemap id", "judgemap name"
 """Columns that are added here: the ids after faults are settled, and the names."""
-UNREADABLE = "this map cannot be read; run “Fix geometries” on it in QGIS, export it as a GeoPackage, and try again"
+UNREADABLE = _("this map cannot be read; run “Fix geometries” on it in QGIS, export it as a GeoPackage, and try again")
+NO_MEMORY = _("%(file)s: the file needs too much memory; simplify its boundaries")
+TOO_FEW = _(
+    "%(file)s has %(rows)s rows, of which %(areas)s are areas; a comparison needs two areas, so choose a file that has "
+    "them as polygons"
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -52,11 +58,13 @@ def main(arguments: list[str]) -> int:
     try:
         chosen = msgspec.json.decode(arguments[2], type=Chosen)
         answer = Answer(inspect(path, chosen.layer)) if action == "inspect" else Answer(map=read(path, chosen))
+    except ReaderError as error:
+        answer = Answer(error=error.text, values=error.values, field=error.field)
     except StudyError as error:
         answer = Answer(error=str(error), field=error.field)
     except Exception as error:  # whatever a file provokes, its owner gets a sentence and the log a traceback
         if out_of_memory(error):
-            answer = Answer(error=f"{path.name}: the file needs too much memory; simplify its boundaries")
+            answer = Answer(error=NO_MEMORY, values={"file": path.name})
         else:
             answer = Answer(error=UNREADABLE, traceback=traceback.format_exc())
     sys.stdout.write(msgspec.json.encode(msgspec.structs.replace(answer, missing_walls=missing)).decode())
@@ -74,12 +82,7 @@ def inspect(path: Path, layer: str) -> Inspection:
     faults = find_faults(frame.geometry)
     lost = {row for fault in faults if len(WORDING[fault.kind].remedies) == 1 for row in fault.rows}
     if len(frame) - len(lost) < 2:
-        points = sum(len(fault.rows) for fault in faults if fault.kind is FaultKind.NOT_POLYGONS)
-        raise StudyError(
-            f"{path.name} has {len(frame) - len(lost) or 'no'} area"
-            + (f" and {points:,} points or lines" if points else "")
-            + "; a comparison needs two areas, so choose a file that has them as polygons"
-        )
+        raise ReaderError(TOO_FEW, file=path.name, areas=len(frame) - len(lost), rows=f"{len(frame):,}")
     names = [each for each in frame.columns if each != frame.geometry.name][:MOST_COLUMNS]
     columns = {str(column): [tidy(each) for each in column_texts(frame, column)] for column in names}
     unique = [name for name, texts in columns.items() if all(texts) and len(set(texts)) == len(texts)]
@@ -154,7 +157,7 @@ def whereabouts(frame: "geopandas.GeoDataFrame", columns: dict[str, list[str]]) 
         return Whereabouts()
     extent = Extent(*bounds.tolist())
     try:
-        _, doubts = place(frame.geometry, None)
+        doubts = place(frame.geometry, None)[1]
     except StudyError:
         by, near = located_by(columns)
         return Whereabouts(guesses=guess_systems(extent, near), located_by=[] if extent.degrees else by)
@@ -212,11 +215,11 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
     tell(0.2, "Checking the outlines.")
     for field in ("id", "region"):
         if (column := getattr(chosen, field)) not in ("", *frame.columns):
-            raise StudyError(f"there is no column {column!r}; choose another", field=field)
+            raise ReaderError(_("there is no column %(column)s; choose another"), field, column=repr(column))
     ids = column_texts(frame, chosen.id) if chosen.id else [str(row + 1) for row in range(len(frame))]
     frame, ids, settled = settle(placed(frame, chosen.crs), ids, chosen.remedies)
     if len(frame) < 2:
-        raise StudyError("fewer than two areas are left on the map; a comparison needs at least two")
+        raise ReaderError(_("fewer than two areas are left on the map; a comparison needs at least two"))
     # Names keep the rows' own values if ids and names share a column.
     names = column_texts(frame, chosen.name) if chosen.name else ids
     named = frame.assign(**{NAMES: names}).assign(**{NUMBERED: ids})
@@ -243,14 +246,13 @@ def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
 
     from judgemap.geo import boundaries
 
-    frame, _ = boundaries.load(path, layer or None)
+    frame = boundaries.load(path, layer or None)[0]
     if len(frame) > MOST_AREAS:
-        raise StudyError(
-            f"the file has {len(frame):,} areas; up to {MOST_AREAS:,} can be judged, so use larger areas "
-            f"or part of the map"
-        )
+        text = _("the file has %(areas)s areas; up to %(most)s can be judged, so use larger areas or part of the map")
+        raise ReaderError(text, areas=f"{len(frame):,}", most=f"{MOST_AREAS:,}")
     if (points := int(shapely.get_num_coordinates(frame.geometry.to_numpy()).sum())) > MOST_POINTS:
-        raise StudyError(f"the outlines have {points:,} points; simplify them to at most {MOST_POINTS:,}")
+        text = _("the outlines have %(points)s points; simplify them to at most %(most)s")
+        raise ReaderError(text, points=f"{points:,}", most=f"{MOST_POINTS:,}")
     return frame
 
 
@@ -258,19 +260,19 @@ def placed(frame: "geopandas.GeoDataFrame", crs: str) -> "geopandas.GeoDataFrame
     """Place the areas on Earth, by the reference system given or else by the file's own."""
     from judgemap.geo.boundaries import across_date_line, place
 
-    geometry, _ = place(frame.geometry, crs or None)
-    return frame.set_geometry(across_date_line(geometry))
+    return frame.set_geometry(across_date_line(place(frame.geometry, crs or None)[0]))
 
 
 def check_labels(areas: "Areas") -> None:
     """Refuse ids and names that no page could show."""
     for key, name in zip(areas.ids, areas.names, strict=True):
         if len(key) > LONGEST_LABEL or len(name) > LONGEST_LABEL:
-            raise StudyError(
-                f"the area {name[:40]!r} has an id or a name of over {LONGEST_LABEL} characters; shorten it"
-            )
+            text = _("the area %(name)s has an id or a name of over %(most)s characters; shorten it")
+            raise ReaderError(text, name=repr(name[:40]), most=LONGEST_LABEL)
         if tidy(key) != key:
-            raise StudyError(f"the id {key!r} has characters that cannot be shown; choose another column")
+            raise ReaderError(
+                _("the id %(id)s has characters that cannot be shown; choose another column"), id=repr(key)
+            )
 
 
 def tidy(text: str) -> str:

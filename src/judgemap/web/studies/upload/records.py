@@ -5,6 +5,13 @@ from enum import StrEnum
 
 import msgspec
 
+from judgemap.errors import StudyError
+
+
+def gettext_noop(text: str) -> str:
+    """Mark a text for translators, as Django's function does, which needs settings that the reader does not have."""
+    return text
+
 
 class Remedy(StrEnum):
     """What can be done about a row."""
@@ -130,12 +137,22 @@ class ReadMap(msgspec.Struct, frozen=True):
     outlines: list[str]
 
 
+class ReaderError(StudyError):
+    """What the reader refuses: English with named values, which the server translates; the reader has no languages."""
+
+    def __init__(self, text: str, field: str | None = None, **values: str | int) -> None:
+        super().__init__(text % values, field)
+        self.text, self.values = text, {name: str(value) for name, value in values.items()}
+
+
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the reader writes: a result, or a sentence that says why there is none."""
 
     inspection: Inspection | None = None
     map: ReadMap | None = None
     error: str = ""
+    values: dict[str, str] = {}
+    """What stands in the sentence for its named places."""
     field: str | None = None
     traceback: str = ""
     missing_walls: list[str] = []
