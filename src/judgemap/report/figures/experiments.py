@@ -199,11 +199,10 @@ def _robustness_picture(rows: Sequence[Row], summary: Sequence[Row]) -> Picture:
     with drawing(60 + 26 * len(cases)) as (figure, [axes]):
         for fit, (marker, _) in zip(fits, MARKS.items(), strict=False):
             at = [(row["scaled"], places[row["case"]]) for row in summary if row["fit"] == fit]
-            colour = {"color": "white", "markeredgecolor": INK} if fit == "paper" else {"color": INK}
-            axes.plot(*zip(*at, strict=True), marker, markersize=6, **colour)
+            colour = "white" if fit == "paper" else INK
+            axes.plot(*zip(*at, strict=True), marker, markersize=6, color=colour, markeredgecolor=INK)
         axes.axvline(0.95, **DASHED)
         name_rows(axes, cases)
-        axes.set_yticks(range(len(cases), 0, -1), cases)  # in full: the end of a name says what is special about it
         axes.set_xlabel("coverage of risk up to scale")
     results = "; ".join(f"{words_of(row['case'])}, {row['fit']} {row['scaled']:.3f}" for row in summary)
     shown = ", ".join(f"{words} {fit}" for fit, words in zip(fits, MARKS.values(), strict=False))

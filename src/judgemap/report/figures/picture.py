@@ -115,7 +115,7 @@ def figure_of(axes: Axes) -> Figure:
 
 def name_rows(axes: Axes, names: Sequence[str]) -> None:
     """Name the rows of a chart, the first on top and the last at height 1, with vertical grid lines only."""
-    axes.set_yticks(range(len(names), 0, -1), [shortened(name, 24) for name in names])
+    axes.set_yticks(range(len(names), 0, -1), names)
     axes.set_ylim(0.3, len(names) + 0.7)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -130,7 +130,7 @@ def draw_rows(
     colours: Any = np.where(np.broadcast_to(odd, len(names)), MISSED, BLUE)
     axes.hlines(rows, low, high, color=colours, linewidth=2.2, alpha=0.45)
     axes.scatter(middle, rows, color=colours, s=24, zorder=3)
-    name_rows(axes, names)
+    name_rows(axes, [shortened(name, 24) for name in names])
 
 
 def mark_points(
