@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import judgemap as jm
-from judgemap.core.assess.held_out import Shared, kind_chances
+from judgemap.core.assess.held_out import Bench, Cloud, Shared
 from judgemap.core.model.judges import (
     Attention,
     Disagreement,
@@ -31,7 +31,6 @@ from judgemap.core.model.prior import (
     InverseGamma,
     Model,
     communicability,
-    covariance_of,
 )
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, sample
@@ -94,14 +93,10 @@ def suspected(seed: int) -> list[list[float]]:
     names = ("attention", "log_disagreement", "log_attention", "log_variance", "strengths")
     attention, *logs, strengths = (draws[name].reshape(PLAN.chains * PLAN.draws, -1) for name in names)
     sigma, attention_sd, alpha = (np.exp(each[:, 0] / 2) for each in logs)
-    nothing = np.zeros(1)
-    middle = [np.median(each, axis=0, keepdims=True) for each in (strengths, sigma, attention_sd)]
-    typical = Shared(middle[0], nothing, middle[1], nothing, nothing, middle[2])
-    root = np.linalg.cholesky(np.cov(strengths, rowvar=False))
-    own = covariance_of((np.median(alpha) ** 2 + np.median(sigma) ** 2) * C.matrix)
-    weighed = [
-        kind_chances(np.random.default_rng(k), counts, k, parts, typical, root, own) for k in range(panel.n_judges)
-    ]
+    shared = Shared(np.zeros(C.n_areas), sigma=float(np.median(sigma)), attention_sd=float(np.median(attention_sd)))
+    bench = Bench(counts, parts, shared, Cloud.of(strengths))
+    own = np.hypot(np.median(alpha), np.median(sigma)) * C.factor
+    weighed = [bench.kind_chances(np.random.default_rng(k), k, own) for k in range(panel.n_judges)]
     modelled, guessing, turned, another = np.array([kinds for kinds, _ in weighed]).T
     guessing += modelled * (np.abs(attention) < NEAR_NOTHING).mean(axis=0)
     turned += modelled * (attention < -NEAR_NOTHING).mean(axis=0)

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import judgemap as jm
-from judgemap.core.assess.held_out import kind_chances
+from judgemap.core.assess.held_out import Bench
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.study.assess import comparing as model_choice
@@ -71,11 +71,11 @@ def test_judges_who_agree_need_no_more(row):
 
 
 @pytest.mark.slow  # ten fits
-def test_importance_sampling_agrees_with_fits_without_the_judge(row, monkeypatch):
+def test_taking_a_judge_out_agrees_with_fits_without_the_judge(row, monkeypatch):
     """Both estimate the same thing; with this many judges, their Monte Carlo errors are a few hundredths."""
     data, settings = panel(row, 0, n_judges=10, each=15), FitSettings(judges="differ", seed=1, chains=8, draws=250)
     quick, _ = model_choice.leave_one_judge_out(data, row, settings)
-    monkeypatch.setattr(model_choice, "GOOD_K", -np.inf)
+    monkeypatch.setattr(model_choice, "MOST_OF_ONE", -np.inf)
     slow, refits = model_choice.leave_one_judge_out(data, row, settings)
     assert refits == 10
     np.testing.assert_allclose(quick, slow, atol=0.3)
@@ -174,11 +174,13 @@ def test_a_judge_on_whom_the_fit_depends_is_told_apart_only_where_that_is_certai
     """If nearly all rests on the first two, the first is still the other way round; the second cannot be told."""
     data, fit = odd_judge
 
-    def heavy(rng, counts, judge, *model):
-        kinds, share = kind_chances(rng, counts, judge, *model)
+    real = Bench.kind_chances
+
+    def heavy(bench, rng, judge, own):
+        kinds, share = real(bench, rng, judge, own)
         return kinds, 0.96 if judge < 2 else share
 
-    monkeypatch.setattr(panel_judges, "kind_chances", heavy)
+    monkeypatch.setattr(Bench, "kind_chances", heavy)
     table = jm.judge_table(fit, data)
     assert table["p_reversed"][0] > SURE
     assert table.loc[1, ["p_little", "p_reversed", "p_another_view"]].isna().all()

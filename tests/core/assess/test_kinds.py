@@ -7,11 +7,10 @@ import pytest
 from scipy.special import expit, logsumexp
 from synthetic import delaunay_map
 
-from judgemap.core.assess import held_out as judge_kinds
-from judgemap.core.assess.held_out import ODD, Others, Shared, kind_chances
+from judgemap.core.assess.held_out import ODD, Bench, Cloud, Shared
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, Parts
-from judgemap.core.model.prior import communicability, covariance_of, independent
+from judgemap.core.model.prior import communicability
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
 C = communicability(delaunay_map(20))
@@ -28,16 +27,14 @@ def panel():
     views[9:] = 3 * C.draw(rng, 3) - strengths
     attention = np.repeat([1.0, 0.0, -1.0, 1.0], 3)
     counts = simulate_panel(rng, Panel(strengths, views, zero, attention, zero, {}), None, np.full(12, 60))
-    one = np.zeros(1)
-    return counts, Shared(strengths[None], one, one + 0.5, one, one, one)
+    return counts, strengths
 
 
 def weigh(panel, parts=PARTS, judges=range(12)):
-    counts, shared = panel
-    if parts.attention is not None:
-        shared = shared._replace(attention_sd=np.ones(1))
-    own, certain = covariance_of(9.25 * C.matrix), np.zeros((20, 0))
-    return np.array([kind_chances(np.random.default_rng(k), counts, k, parts, shared, certain, own)[0] for k in judges])
+    counts, strengths = panel
+    shared = Shared(strengths, sigma=0.5, attention_sd=float(parts.attention is not None))
+    bench, own = Bench(counts, parts, shared, Cloud(strengths, np.zeros((20, 0)))), np.sqrt(9.25) * C.factor
+    return np.array([bench.kind_chances(np.random.default_rng(k), k, own)[0] for k in judges])
 
 
 def test_each_kind_is_told(panel):
@@ -77,20 +74,27 @@ def test_the_judge_counts_once(wins, losses):
     expected, d = exact_kinds(wins, losses, draws=4000)
     choice = [1] * wins + [-1] * losses
     counts = count_judged([0] * len(choice), [0] * len(choice), [1] * len(choice), choice, n_areas=2, n_judges=1)
-    zero, half = np.zeros(1), np.array([[0.5, -0.5]])
-    typical = Shared(half * d.mean(), zero, zero, zero, zero, zero)
-    own = covariance_of(independent(2).matrix / 2)  # a difference of variance 1, as the population's
-    found, share = kind_chances(np.random.default_rng(1), counts, 0, Parts(), typical, half.T * d.std(), own)
+    half = np.array([0.5, -0.5])
+    bench = Bench(counts, Parts(), Shared(np.zeros(2)), Cloud(half * d.mean(), half[:, None] * d.std()))
+    own = np.eye(2) / np.sqrt(2)  # a difference of variance 1, as the population's
+    found, share = bench.kind_chances(np.random.default_rng(1), 0, own)
     assert np.allclose(found, expected, atol=0.01)
     assert 0.3 < share < 0.8
 
 
 def test_counting_the_judge_twice_is_caught(monkeypatch):
     """Left as it is, the posterior includes the judge's answers."""
-
-    def seen(_rows, _parts, typical, root):
-        return Others(typical.strengths[0], root @ root.T, 0.5)
-
-    monkeypatch.setattr(judge_kinds, "set_aside", seen)
+    monkeypatch.setattr(Bench, "set_aside", lambda bench, _judge: (bench.known, 0.5))
     with pytest.raises(AssertionError):
         test_the_judge_counts_once(1, 4)
+
+
+def test_a_cloud_is_what_its_draws_say():
+    draws = 3 * C.draw(np.random.default_rng(1), 2000) + np.arange(20)
+    draws -= draws.mean(axis=1, keepdims=True)
+    known = Cloud.of(draws)
+    assert known.root.shape == (20, 19), "nothing is known about the level"
+    np.testing.assert_allclose(
+        known.root @ known.root.T, np.cov(draws - draws.mean(axis=1, keepdims=True), rowvar=False)
+    )
+    np.testing.assert_allclose(known.mean, np.arange(20) - 9.5, atol=0.5)

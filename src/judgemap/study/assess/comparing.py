@@ -6,22 +6,18 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp
 
-from judgemap.core.assess.held_out import GOOD_K, Shared, log_probability, rows_of, smooth_weights
 from judgemap.core.assess.partitions import adjusted_rand_index
 from judgemap.core.assess.posterior import p_riskier, ranks
 from judgemap.core.assess.reliability import likeness, pearson, spearman
-from judgemap.core.model.judges import Parts
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.assess.judges import bench_of
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.draws import evenly
-from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import CLUSTER_OPTIONS, FitSettings, with_answers
 
@@ -322,8 +318,8 @@ CANDIDATES: dict[str, dict[str, Any]] = {
     "davidson": {**DIFFER, "ties": "davidson"},
 }
 """The models to choose from, each as the settings that it changes."""
-HELD_OUT_DRAWS = 200
-"""Draws of each fit, evenly spaced."""
+MOST_OF_ONE = 0.5
+"""If more of what is known in some direction rests on one judge, that judge is left out by fitting again."""
 FEWEST_JUDGES = 3
 
 
@@ -334,7 +330,7 @@ class ModelComparison:
     ``table`` has one row per model, the best first: ``model``; ``elpd``, the sum over judges of the log probability of
     their answers given the other judges' (leave-one-judge-out), with its standard error ``se``; ``difference`` from the
     best and ``difference_se``, from the differences judge by judge; ``refits``, how many judges required a new fit
-    without them, because importance sampling was not reliable; ``options`` of `judgemap fit`. ``judges`` has one row
+    without them, because too much rested on their answers; ``options`` of `judgemap fit`. ``judges`` has one row
     per judge and one column per model.
 
     >>> import judgemap as jm
@@ -383,9 +379,9 @@ def compare_models(
 ) -> ModelComparison:
     """Compare models of the judges by leaving out one judge at a time: all `CANDIDATES` the data allow, or some.
 
-    ``settings`` are shared by all models. Every model is fitted once; what it says about an unseen judge comes from
-    Pareto smoothed importance sampling, or from a new fit without the judge if that is unreliable. If a model leaves
-    out ties, so does its comparison.
+    ``settings`` are shared by all models. Every model is fitted once; what it says about an unseen judge comes from its
+    posterior with the judge's answers taken out (`core.assess.held_out`), or from a new fit without the judge if too
+    much rests on them. If a model leaves out ties, so does its comparison.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -417,28 +413,19 @@ def leave_one_judge_out(
 ) -> tuple[FloatArray, int]:
     """Return log p(a judge's answers | the others'), one entry per judge, and how many fits without a judge it took."""
     fit = settings.run(data, areas, cores=cores).whole()
+    scores, refits = np.empty(len(data.judges)), 0
     with one_thread():
-        chances = np.array([_chances(fit, data, judge) for judge in range(len(data.judges))])
-    smoothed = [smooth_weights(-own) for own in chances]
-    scores = np.array([logsumexp(each.log_weights + own) for each, own in zip(smoothed, chances, strict=True)])
-    doubtful = np.flatnonzero([not each.k <= GOOD_K for each in smoothed])
-    for judge in doubtful:
-        again = settings.run(data.without([data.judges[judge]]), areas, cores=cores).whole()
+        bench = bench_of(fit, data)
+        aside = [bench.set_aside(judge) for judge in range(len(scores))]
+    for judge, (others, share) in enumerate(aside):
+        at, rng = bench, np.random.default_rng(judge)
+        if share > MOST_OF_ONE:
+            again = settings.run(data.without([data.judges[judge]]), areas, cores=cores).whole()
+            at, refits = replace(bench_of(again, data), counts=bench.counts), refits + 1
+            others = at.known  # noqa: PLW2901 - known better now
         with one_thread():
-            unseen = _chances(again, data, int(judge))
-        scores[judge] = logsumexp(unseen) - np.log(len(unseen))
-    return scores, len(doubtful)
-
-
-def _chances(fit: Fit, data: Comparisons, judge: int) -> FloatArray:
-    """Return log p(this judge's answers | shared parameters) for some draws of a fit."""
-    rows = evenly(len(fit.risk), HELD_OUT_DRAWS)
-    zero = np.zeros(len(rows))
-    parts, shared = Parts(), Shared(fit.record.sign * fit.risk[rows], zero, zero, zero, zero, zero)
-    if isinstance(fit, PanelFit):
-        parts = fit.settings.parts(data, fit.covariance)
-        shared = fit.shared(rows)
-    return log_probability(np.random.default_rng(judge), rows_of(data.by_judge(), judge, parts), parts, shared)
+            scores[judge] = at.log_chance(rng, judge, others)
+    return scores, refits
 
 
 def _applicable(data: Comparisons) -> list[str]:

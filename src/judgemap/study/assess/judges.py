@@ -17,8 +17,8 @@ reversed           the judge took the question the other way round: a_k < −¼;
 another view       answers follow a map, but one that has nothing to do with the population's
 =================  =============================================================================================
 
-They depend on what a fit without the judge would say, which `core.assess.held_out.set_aside` works out from this fit's
-draws. If the chains have not settled, that is impossible; if nearly all that is known rests on the judge's own answers,
+They depend on what a fit without the judge would say, which `core.assess.held_out` works out from this fit's draws. If
+the chains have not settled, that is impossible; if nearly all that is known rests on the judge's own answers,
 there is little to compare them with, and only what is nearly certain is reported. If there are no probabilities,
 ``kind_note`` says why and what to do.
 """
@@ -31,9 +31,10 @@ import numpy as np
 from scipy.special import bdtr
 
 from judgemap.core.approximate.gaussian import Gaussian, gaussian
-from judgemap.core.assess.held_out import LEAST_SPREAD, Kinds, Shared, kind_chances
+from judgemap.core.assess.held_out import Bench, Cloud, Kinds, Shared
 from judgemap.core.assess.misfit import mean_squares, share_interval
 from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.judges import Parts
 from judgemap.core.model.prior import (
     Covariance,
     FixedVariance,
@@ -450,22 +451,27 @@ def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
     return np.array([upside_down + modelled * turned, guessing + modelled * idle, another_view])
 
 
+def bench_of(fit: "Fit", data: Comparisons) -> Bench:
+    """Return what says how probable the answers of each judge of ``data`` were, given the others', by this fit."""
+    from judgemap.study.fit.judges import PanelFit  # which imports this module
+
+    if not isinstance(fit, PanelFit):
+        return Bench(data.by_judge(), Parts(), Shared(np.zeros(len(fit.map))), Cloud.of(fit.record.sign * fit.risk))
+    parts, draws = fit.settings.parts(data, fit.covariance), fit.strengths
+    return Bench(data.by_judge(), parts, fit.shared, Cloud.of(draws - draws.mean(axis=1, keepdims=True)))
+
+
 def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray]:
-    """Weigh the `Kinds`, one row per judge of the fit, and return each `own_share`; nan for those without answers."""
+    """Weigh the `Kinds`, one row per judge of the fit, and return each judge's share; nan for those without answers."""
     used, _ = with_answers(data)
     place = {name: code for code, name in enumerate(used.judges)}
-    counts, parts = used.by_judge(), fit.settings.parts(data, fit.covariance)
-    shared, own = fit.shared(np.arange(len(fit.risk))), fit.judge_covariance
-    typical = Shared(*(np.median(each, axis=0, keepdims=True) for each in shared))
     kinds, share = np.full((len(fit.judges), len(Kinds._fields)), np.nan), np.full(len(fit.judges), np.nan)
     with one_thread():
-        spread, axes = np.linalg.eigh(np.cov(shared.strengths, rowvar=False))
-        there = spread > LEAST_SPREAD * spread[-1]
-        root = axes[:, there] * np.sqrt(spread[there])
+        bench, own = bench_of(fit, used), fit.judge_covariance.factor
         for code, name in enumerate(fit.judges):
             if name in place:
                 rng = np.random.default_rng(code)
-                kinds[code], share[code] = kind_chances(rng, counts, place[name], parts, typical, root, own)
+                kinds[code], share[code] = bench.kind_chances(rng, place[name], own)
     return kinds, share
 
 

@@ -54,6 +54,8 @@ from judgemap.study.fit.settings import (
     with_answers,
 )
 
+SHARED = ("sigma2", "lean", "side_sigma2", "attention_sigma2")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PanelFit(Fit):
@@ -188,20 +190,17 @@ class PanelFit(Fit):
         scaled: FloatArray = np.median(self.alpha) ** 2 * matrix
         return scaled
 
-    def shared(self, rows: IntArray) -> Shared:
-        """Return what all judges share, at some of the draws."""
-
-        def root(name: str) -> FloatArray:
-            return np.sqrt(self._flat(name)[rows]) if name in self.posterior else np.zeros(len(rows))
-
-        lean = self._flat("lean")[rows] if "lean" in self.posterior else np.zeros(len(rows))
+    @property
+    def shared(self) -> Shared:
+        """What all judges share, at the medians of the draws."""
+        found = {name: float(np.median(self._flat(name))) for name in SHARED if name in self.posterior}
         return Shared(
-            strengths=self.record.sign * self._population[rows],
-            tie_chance=self.tie_chance[rows],
-            sigma=root("sigma2"),
-            lean=lean,
-            side_sd=root("side_sigma2"),
-            attention_sd=root("attention_sigma2"),
+            strengths=np.median(self.strengths, axis=0),
+            tie_chance=float(np.median(self.tie_chance)),
+            sigma=found.get("sigma2", 0.0) ** 0.5,
+            lean=found.get("lean", 0.0),
+            side_sd=found.get("side_sigma2", 0.0) ** 0.5,
+            attention_sd=found.get("attention_sigma2", 0.0) ** 0.5,
         )
 
     @cached_property
