@@ -78,7 +78,7 @@ def invite(
     """
     connect(data)
     from judgemap.web.judge.joining import invite as make_links
-    from judgemap.web.people.groups import group_named
+    from judgemap.web.people.inviting import group_named
     from judgemap.web.server.tokens import check_address
     from judgemap.web.studies.editing import find_study
 

@@ -94,4 +94,4 @@ def test_how_long_it_takes_depends_on_the_pairs_and_is_the_same_everywhere(visit
     promise = f"We don't ask for your name or email. It takes {words}"
     for page in (visit(agreed=False).get(), client.get(f"/s/{study.join_code}/")):
         assert promise in " ".join(html.unescape(page.text).split())
-    assert promise in texts_to_send(study, "invitation")[0].text
+    assert promise in texts_to_send(study, "invitation")[0]["text"]

@@ -5,7 +5,7 @@ import pytest
 from judgemap.errors import StudyError
 from judgemap.web.judge.joining import invite, withdraw
 from judgemap.web.judge.models import Judge, JudgeGroup
-from judgemap.web.people.groups import groups_of, keep_group
+from judgemap.web.people.inviting import groups_of, keep_group
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.models import Act
 

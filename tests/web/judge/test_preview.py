@@ -10,8 +10,7 @@ from judgemap.web.judge import joining
 from judgemap.web.judge.comparisons import History, load_comparisons
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.people.export import export_files
-from judgemap.web.people.groups import groups_of, keep_group
-from judgemap.web.people.inviting import studies_overview
+from judgemap.web.people.inviting import groups_of, keep_group, studies_overview
 from judgemap.web.studies import keeping
 from judgemap.web.studies.models import Act, StudyVersion
 

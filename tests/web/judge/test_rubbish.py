@@ -46,6 +46,6 @@ def test_rubbish_as_an_address(client, db, path, form, method):
 
 
 @pytest.mark.parametrize("header", ["Accept-Language", "Accept", "Cookie", "X-Forwarded-Proto", "Host", "Origin"])
-@pytest.mark.parametrize("value", ["", "x" * 9000, "fr;q=", ",,,;", "\x7f", "é", "null"])
-def test_rubbish_as_a_header(judge, header, value):
-    assert judge.get(**{header: value}).status_code < 500
+def test_rubbish_as_a_header(judge, header):
+    for value in ("", "x" * 9000, "fr;q=", ",,,;", "\x7f", "é", "null"):
+        assert judge.get(**{header: value}).status_code < 500, value

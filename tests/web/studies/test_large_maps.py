@@ -20,7 +20,7 @@ def drawn(areas):
     """The grid of sixteen wards, drawn as a large map is, with its tiles."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(display, "LARGE", 10)
-        patch.setattr(tiles, "LEVELS", (3, 4))
+        patch.setattr(tiles, "LEVELS", (3,))
         return display.draw_areas(areas)
 
 
@@ -35,6 +35,7 @@ def large(monkeypatch, people, definition, areas, drawn, rows):
 def test_progress_covers_drawing_and_storing(monkeypatch, people, definition, areas):
     """No stage that takes long at a nation's size is silent, and progress never goes back."""
     monkeypatch.setattr(display, "LARGE", 10)
+    monkeypatch.setattr(tiles, "LEVELS", (3,))
     monkeypatch.setattr(making, "draw_areas", display.draw_areas)
     told = []
     making.create_study(definition, areas, people["owner"], lambda *each: told.append(each))

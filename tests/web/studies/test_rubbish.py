@@ -107,9 +107,9 @@ def test_rubbish_as_an_address(clients, path, method):
 
 
 @pytest.mark.parametrize("header", ["X-Forwarded-For", "Accept", "Cookie", "Host", "Origin", "Referer"])
-@pytest.mark.parametrize("value", ["", "x" * 9000, "1.2.3.4,,", "\x7f", "é", "null"])
-def test_rubbish_as_a_header(owned, clients, header, value):
-    for page in ("studies/wards/", "account/login/", "try/wards/"):
-        assert clients["owner"].get(f"/{page}", headers={header: value}).status_code < 500
+def test_rubbish_as_a_header(owned, clients, header):
     login = {"login": "owner@example.org", "password": "x"}
-    assert clients["anonymous"].post("/account/login/", login, headers={header: value}).status_code < 500
+    for value in ("", "x" * 9000, "1.2.3.4,,", "\x7f", "é", "null"):
+        for page in ("studies/wards/", "try/wards/"):
+            assert clients["owner"].get(f"/{page}", headers={header: value}).status_code < 500, value
+        assert clients["anonymous"].post("/account/login/", login, headers={header: value}).status_code < 500, value

@@ -1,4 +1,4 @@
-"""Judges' links and the export: researchers' pages about judges, and an overview of studies."""
+"""Judges' links, their groups and the export: researchers' pages about judges, and an overview of studies."""
 
 import re
 import tempfile
@@ -9,7 +9,8 @@ from typing import Any
 
 import segno
 from django import forms
-from django.db.models import Count, Sum
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -22,21 +23,24 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
+from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.answering import find_judge
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.joining import preview as make_preview
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.judge.place import minutes_of
 from judgemap.web.people.export import export_apart, table
-from judgemap.web.people.groups import LONGEST_NAME, groups_of, keep_group
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.server.tokens import Problem, check_address, hashed, whole_address
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
+from judgemap.web.studies.editing import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Study
 
 MOST_LINKS = 2000
+MOST_GROUPS = 50
+LONGEST_NAME = 60
 IN_TEXT = re.compile(r"(?<![\w-])[A-Za-z0-9_-]{22}(?![\w-])")
 """Anything in a text that could be the token of a link."""
 
@@ -148,7 +152,7 @@ def _invite_page(request: HttpRequest, study: Study, form: InviteForm, group_for
     }
     if study.join_code:
         context["open_links"] = [_open_link(request, gettext("Anyone"), study.join_code)] + [
-            _open_link(request, each.group.name, each.group.join_code) for each in groups_of(study)
+            _open_link(request, each.name, each.join_code) for each in groups_of(study)
         ]
     return render(request, "people/invite.html", context, status=400 if form.errors or group_form.errors else 200)
 
@@ -190,17 +194,8 @@ def _links(request: HttpRequest, study: Study, tokens: Sequence[str]) -> list[Li
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class TextToSend:
-    """A text for judges in one language, with ``{link}`` where the link goes."""
-
-    language: str
-    code: str
-    text: str
-
-
-def texts_to_send(study: Study, kind: str) -> list[TextToSend]:
-    """Write an invitation or a reminder in each of the study's languages."""
+def texts_to_send(study: Study, kind: str) -> list[dict[str, str]]:
+    """Write an invitation or a reminder in each of the study's languages, with ``{link}`` where the link goes."""
     texts, version = [], study.version
     for code in version.languages:
         with translation.override(code):
@@ -211,7 +206,8 @@ def texts_to_send(study: Study, kind: str) -> list[TextToSend]:
                 "until": study.answers_until,
             }
             text = render_to_string(f"people/{kind}.txt", context).strip() + "\n"
-            texts.append(TextToSend(translation.get_language_info(code)["name_local"], code, text))
+            name = translation.get_language_info(code)["name_local"]
+            texts.append({"language": name, "code": code, "text": text})
     return texts
 
 
@@ -285,3 +281,39 @@ def studies_overview() -> list[dict[str, object]]:
         }
         for study in Study.objects.exclude(current=None).select_related("current").order_by("-created_at")
     ]
+
+
+def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None = None) -> JudgeGroup:
+    """Make a group, or change the quota of the existing one with that name."""
+    with transaction.atomic():
+        study = locked(study)
+        group = JudgeGroup.objects.filter(study=study, name=name).first()
+        if group is None and JudgeGroup.objects.filter(study=study).count() >= MOST_GROUPS:
+            raise StudyError(
+                gettext("a study has at most %(most)s groups; use an existing one") % {"most": MOST_GROUPS},
+                field="name",
+            )
+        if group is not None and group.quota == quota:
+            return group
+        group = group or JudgeGroup(study=study, name=name)
+        group.quota = quota
+        group.save()
+        record(study, by, "group kept", {"group": name, "quota": quota or "none"})
+    return group
+
+
+def group_named(study: Study, name: str) -> JudgeGroup:
+    """Return the group with a name; if there is none yet, make it, without a quota."""
+    if not name.strip() or len(name.strip()) > LONGEST_NAME:
+        raise StudyError(gettext("the name of a group has 1 to %(most)s characters") % {"most": LONGEST_NAME})
+    return JudgeGroup.objects.filter(study=study, name=name.strip()).first() or keep_group(study, name.strip(), None)
+
+
+def groups_of(study: Study) -> QuerySet[JudgeGroup]:
+    """Return a study's groups by name, each with how many were ``invited`` and have ``begun``, and pairs ``judged``."""
+    here = Q(judges__withdrawn_at=None)
+    return JudgeGroup.objects.filter(study=study).order_by("name").annotate(
+        invited=Count("judges", filter=here),
+        begun=Count("judges", filter=here & Q(judges__judged__gt=0)),
+        judged=Coalesce(Sum("judges__judged", filter=here), 0),
+    )  # fmt: skip

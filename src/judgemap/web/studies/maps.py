@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from itertools import chain
 
@@ -74,7 +74,7 @@ class MapFacts:
 
 @lru_cache(maxsize=4)
 def map_facts(version_id: int) -> MapFacts:
-    """Count a large map's areas and edges, and name the edges that are not borders; a version's never change."""
+    """Count a map's areas and edges, and name the edges that are not borders; a version's never change."""
     version = StudyVersion.objects.defer("packed_design").get(pk=version_id)
     areas = Area.objects.filter(study_id=version.study_id)
     keys, positions = np.array(list(areas.order_by("pk").values_list("pk", "position")), dtype=np.int64).T
@@ -113,23 +113,15 @@ class StudyMap(MapFacts):
 def draw_map(study: Study) -> StudyMap:
     """Draw a study's areas and the edges of its current version."""
     names, points = _named_points(study)
-    edges = _current_edges(study)
-    graph = AreaGraph(len(names), np.array([each[:2] for each in edges], dtype=np.int64).reshape(-1, 2))
-    touched = set(graph.edges.ravel().tolist())
     drawing = Drawing.objects.filter(study=study).values_list("paths", flat=True).first()
     in_order = sorted(range(len(names)), key=lambda position: (names[position], position))
     options = "".join(f'<option value="{each}">{escape(names[each])}</option>' for each in in_order)
     return StudyMap(
-        areas=len(names),
-        edges=len(edges),
+        **asdict(map_facts(study.version.pk)),
         paths=SafeString(drawing or ""),
-        lines=_lines(points, edges),
+        lines=_lines(points, _current_edges(study)),
         dots="".join(f"M{x} {y}h0" for x, y in points),
         options=SafeString(options),
-        bridges=[(names[a], names[b]) for a, b, origin in edges if origin == Edge.Origin.BRIDGE],
-        by_hand=[(names[a], names[b]) for a, b, origin in edges if origin == Edge.Origin.ADDED],
-        parts=int(graph.components().max()) + 1,
-        alone=[name for position, name in enumerate(names) if position not in touched],
     )
 
 

@@ -27,7 +27,9 @@ def districts(west: float, south: float, east: float, north: float, across: int 
     return Areas(ids, ids, AreaGraph(across * across, np.array(edges)), geopandas.GeoSeries(squares, crs=4326))
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name.startswith("Helsinki") else ()) for name in PLACES]
+)
 @pytest.mark.usefixtures("read_here")
 def test_a_real_extract_becomes_a_base_map(db, definition, name):
     path = real_extract(name)

@@ -18,7 +18,7 @@ from django.utils import timezone
 from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.models import Answer
-from judgemap.web.people.groups import keep_group
+from judgemap.web.people.inviting import keep_group
 from judgemap.web.studies.access import share_study
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.editing import change_edge, change_study, find_study, open_study

@@ -2,11 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from datetime import datetime
 
 from django import forms
 from django.contrib import messages
 from django.db.models import Count, F, Max, Q, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -125,21 +125,21 @@ def opening(request: HttpRequest, study: Study) -> HttpResponse:
 @owner_page
 def reopen(request: HttpRequest, study: Study) -> HttpResponse:
     """Open a closed study again, after asking for confirmation."""
-    if request.method != "POST":
-        return render(request, "studies/reopen.html", {"study": study})
-    editing.reopen_study(study, researcher_of(request))
-    messages.success(request, _("The study is open again."))
-    return redirect("studies:overview", study.slug)
+    return _confirmed(request, study, "reopen", gettext("The study is open again."))
 
 
 @require_http_methods(FORM)
 @owner_page
 def close(request: HttpRequest, study: Study) -> HttpResponse:
     """Close a study, after asking for confirmation."""
+    return _confirmed(request, study, "close", gettext("The study is closed. Its answers are kept."))
+
+
+def _confirmed(request: HttpRequest, study: Study, act: str, said: str) -> HttpResponse:
     if request.method != "POST":
-        return render(request, "studies/close.html", {"study": study})
-    editing.close_study(study, researcher_of(request))
-    messages.success(request, _("The study is closed. Its answers are kept."))
+        return render(request, f"studies/{act}.html", {"study": study})
+    {"close": editing.close_study, "reopen": editing.reopen_study}[act](study, researcher_of(request))
+    messages.success(request, said)
     return redirect("studies:overview", study.slug)
 
 
@@ -241,49 +241,28 @@ def definition(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG
     return HttpResponse(text, "application/toml", headers={"Content-Disposition": name})
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """How far a study has got."""
-
-    areas: int
-    edges: int
-    invited: int
-    begun: int
-    withdrawn: int
-    judged: int
-    last_answer: datetime | None
-    next_step: str
-
-
-def summarise(study: Study) -> Summary:
+def summarise(study: Study) -> dict[str, object]:
     """Count a study's areas, judges and answers, and say what comes next."""
     counts = study.judges.aggregate(
         invited=Count("pk"),
         begun=Count("pk", filter=Q(judged__gt=0)),
         withdrawn=Count("pk", filter=Q(withdrawn_at__isnull=False)),
-        judged=Sum("judged"),
+        judged=Coalesce(Sum("judged"), 0),
     )
     # A judge's last answer is to a pair at position ``judged`` or later; reading a million answers takes half a second.
     latest = study.judges.filter(pairs__practice=False, pairs__position__gte=F("judged"))
-    last = latest.aggregate(last=Max("pairs__answers__answered_at"))["last"]
-    counts["judged"] = counts["judged"] or 0
-    return Summary(
-        areas=study.areas.count(),
-        edges=study.edges.filter(removed_in=None).count(),
-        last_answer=last,
-        next_step=next_step(study, counts["invited"]),
-        **counts,
-    )
+    return counts | {
+        "areas": study.areas.count(),
+        "edges": study.edges.filter(removed_in=None).count(),
+        "last_answer": latest.aggregate(last=Max("pairs__answers__answered_at"))["last"],
+        "next_step": next_step(study, counts["invited"]),
+    }
 
 
 def next_step(study: Study, invited: int) -> str:
     """Name the step that most helps the study on: try, invite, share the link, wait, open or export."""
-    if study.status == Study.Status.DRAFT:
-        return "try"
-    if study.status == Study.Status.PAUSED:
-        return "open"
-    if study.status == Study.Status.CLOSED:
-        return "export"
+    if study.status != Study.Status.OPEN:
+        return {"draft": "try", "paused": "open", "closed": "export"}[study.status]
     if study.join_code:
         return "link"
     return "wait" if invited else "invite"
@@ -324,9 +303,10 @@ def preflight(study: Study, address: str) -> list[Check]:
         "higher": gettext("Judges choose the area with the HIGHER rate. Check that the question says so."),
     }
     return [
-        Check(
+        _either(
             asked == version.direction,
-            (says if asked == version.direction else may_not_say)[version.direction],
+            says[version.direction],
+            may_not_say[version.direction],
             "studies:texts",
         ),
         _either(
