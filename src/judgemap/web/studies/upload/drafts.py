@@ -146,7 +146,7 @@ APART = (
     "The earlier draft was opened to judges or deleted meanwhile, so it stays as it is, and this is a separate draft."
 )
 MAP = {
-    "versions", "areas", "drawing", "tiles", "edges", "acts", "base_maps", "extracts", "fits", "counts", "panel_plan",
+    "versions", "areas", "drawing", "tiles", "edges", "acts", "base_maps", "extracts", "fits", "counts", "plan",
     "population_map",
 }  # fmt: skip
 """What belongs to a draft's map and goes with it; everything else that points at the study was made by people."""
