@@ -5,7 +5,7 @@ array (draws, areas). Labels have no meaning across draws, so nothing here avera
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -350,23 +350,12 @@ def minimise_binder(labels: IntArray, n_clusters: int | None = None) -> Estimate
     return Estimate(ends[best], losses[best])
 
 
-class _Cost(Protocol):
-    """The expected loss of a partition as it changes, up to a constant. Slots are clusters, some of them empty."""
-
-    size: IntArray
-
-    def move(self, area: int, slot: int, by: int) -> None:
-        """Put the area into a slot (by = 1) or take it out (by = −1)."""
-
-    def costs(self, area: int) -> FloatArray:
-        """How much the loss grows if this area, currently in no slot, goes into each slot."""
-
-    def join_costs(self, slot: int) -> FloatArray:
-        """How much the loss grows if this slot is merged with each other slot."""
-
-
 class _Information:
-    """N · VI = Σ_k f(n_k) + Σ_s f(n_s) − 2 Σ_ks f(n_ks) averaged over draws, f(n) = n log₂ n."""
+    """N · VI = Σ_k f(n_k) + Σ_s f(n_s) − 2 Σ_ks f(n_ks) averaged over draws, f(n) = n log₂ n.
+
+    Slots are clusters, some of them empty. An area is put into a slot by ``move(…, 1)`` and taken out by −1; ``costs``
+    says how much the loss grows if an area that is in no slot goes into each, ``join_costs`` if a slot is merged.
+    """
 
     def __init__(self, start: IntArray, draws: IntArray) -> None:
         n_draws, n_areas = draws.shape
@@ -400,7 +389,7 @@ class _Information:
 
 
 class _Pairs:
-    """Σ of 1 − 2 p_ij over pairs in the same cluster: Binder's loss up to a constant."""
+    """Σ of 1 − 2 p_ij over pairs in the same cluster: Binder's loss up to a constant; used like `_Information`."""
 
     def __init__(self, start: IntArray, similarity: FloatArray) -> None:
         n_areas = len(similarity)
@@ -423,7 +412,7 @@ class _Pairs:
         return costs
 
 
-def _descend(cost: _Cost, start: IntArray, n_clusters: int | None) -> IntArray:
+def _descend(cost: _Information | _Pairs, start: IntArray, n_clusters: int | None) -> IntArray:
     """Move areas, and merge clusters unless their number is given, until nothing lowers the loss."""
     partition = start.copy()
     for area, slot in enumerate(partition):
@@ -435,7 +424,7 @@ def _descend(cost: _Cost, start: IntArray, n_clusters: int | None) -> IntArray:
     return canonical(partition)
 
 
-def _improve(cost: _Cost, partition: IntArray, area: int, n_clusters: int | None) -> bool:
+def _improve(cost: _Information | _Pairs, partition: IntArray, area: int, n_clusters: int | None) -> bool:
     """Move one area to where it costs least, and return whether it moved."""
     slot = int(partition[area])
     if n_clusters is not None and cost.size[slot] == 1:
@@ -453,7 +442,7 @@ def _improve(cost: _Cost, partition: IntArray, area: int, n_clusters: int | None
     return best != slot
 
 
-def _join(cost: _Cost, partition: IntArray) -> bool:
+def _join(cost: _Information | _Pairs, partition: IntArray) -> bool:
     """Merge the two clusters whose merger lowers the loss most, and return whether any did."""
     used = np.flatnonzero(cost.size > 0)
     gain, pair = -1e-9, None

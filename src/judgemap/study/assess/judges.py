@@ -72,24 +72,12 @@ def belief_of(fit: "Fit") -> Belief:
     """Return the prior for quick fits of a fit's answers: the fit's own.
 
     Clusters have a different kind of prior; for them it is the spatial model's, with its default prior of α².
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> belief_of(jm.fit_standard(data, areas, seed=1, chains=2, draws=50)).variance
-    InverseGamma(shape=0.1, scale=0.1)
     """
     return Belief(fit.covariance, InverseGamma() if fit.record.model == "clusters" else fit.settings.variance)
 
 
 def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
-    """Fit in milliseconds, starting from a similar fit ``near`` if given.
-
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import FixedVariance, independent
-    >>> fit = quick_fit(count_pairs([0, 0], [1, 1], n_areas=2), Belief(independent(2), FixedVariance(4.0)))
-    >>> bool(fit.chances([0], [1])[0] > 0.5)
-    True
-    """
+    """Fit in milliseconds, starting from a similar fit ``near`` if given."""
     return gaussian(Model(counts, belief.covariance, belief.variance), near)
 
 

@@ -26,7 +26,7 @@ from judgemap.core.assess.reliability import (
 )
 from judgemap.core.model.prior import FixedVariance
 from judgemap.core.threads import one_thread
-from judgemap.core.types import BoolArray, FloatArray, IntArray
+from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.assess.judges import (
     Belief,
@@ -100,12 +100,6 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
 
     ``bayes`` comes from the fit's own draws. Halves are fitted quickly, with the fit's prior and the α² of all answers;
     if there are no more than ``splits`` different ways to halve the judges, each is used once.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> figures = reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=200), data, seed=1, splits=20)
-    >>> figures.note
-    'According to the model, the estimate is expected to explain 96 % of the variation in true risk; two...'
     """
     check_areas(fit, data)
     answers, rng = data.where(data.decided), np.random.default_rng(seed)
@@ -159,36 +153,26 @@ def reliability_over_time(
     return pd.DataFrame([asdict(each) for each in (rows if last is None else [*rows, last])])
 
 
-def split_half(rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int) -> FloatArray:
+def split_half(
+    rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int, whole: Gaussian | None = None
+) -> FloatArray:
     """Correlate the estimates of random halves of the judges, many times; empty if there are fewer than two judges.
 
-    Halves have equal numbers of judges (if their number is odd, one half has one more), not of answers. Source: Bisson
-    et al. (2016), who use a hundred splits.
+    ``whole`` is a quick fit of all answers. Halves have equal numbers of judges (if their number is odd, one half has
+    one more), not of answers. Source: Bisson et al. (2016), who use a hundred splits.
     """
-    return _split_half(rng, answers, belief, splits, quick_fit(answers.counts_of(answers.decided), belief))
-
-
-def _split_half(
-    rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int, whole: Gaussian
-) -> FloatArray:
     active = np.unique(answers.judge[answers.judge >= 0])
     if len(active) < 2:
         return np.empty(0)
+    whole = whole or whole_fit(answers, belief)
     same = belief._replace(variance=FixedVariance(whole.variance))
     correlations = []
     for half in _halves(rng, active, splits):
-        inside = _marked(half, answers.judge)
+        inside = np.isin(answers.judge, half)
         sides = (inside, ~inside & (answers.judge >= 0))
         one, two = (quick_fit(answers.counts_of(side), same, whole).mean for side in sides)
         correlations.append(pearson(one, two))
     return np.array(correlations)
-
-
-def _marked(some: IntArray, judge: IntArray) -> BoolArray:
-    """Say for each answer whether its judge is among ``some``."""
-    chosen = np.zeros(int(judge.max(initial=0)) + 1, dtype=np.bool_)
-    chosen[some] = True
-    return (judge >= 0) & chosen[judge]
 
 
 def _measure(
@@ -200,7 +184,7 @@ def _measure(
         nan = float("nan")
         return Reliability(len(answers), n_judges, nan, nan, nan, nan, nan, nan, nan, nan, splits=0)
     squared = squared_correlations(draws)
-    halves = _split_half(rng, answers, belief, splits, whole)
+    halves = split_half(rng, answers, belief, splits, whole)
     low, middle, high = np.quantile(halves, [0.025, 0.5, 0.975]) if len(halves) else [float("nan")] * 3
     bayes_low, bayes_high = np.quantile(squared, [0.025, 0.975])
     counts = answers.counts_of(answers.decided)
