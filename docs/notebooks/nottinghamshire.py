@@ -32,7 +32,7 @@ data
 # The prior says that neighbouring wards are alike; the data say how alike. A fit shows its warnings first.
 
 # %%
-fit = jm.fit_spatial(data, areas, seed=1, draws=DRAWS)
+fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, draws=DRAWS)
 fit
 
 # %% [markdown]

@@ -35,7 +35,7 @@ def test_sensitivity_is_tabulated(judgemap, edges, comparisons, tmp_path):
 
 
 def test_sensitivity_of_the_spatial_model_is_tabulated(judgemap, edges, comparisons, tmp_path):
-    words = ["fit", comparisons, *edges, "--draws", "50", "--chains", "2", "--seed", "1"]
+    words = ["fit", comparisons, *edges, "--as-in-paper", "--draws", "50", "--chains", "2", "--seed", "1"]
     result = judgemap(*words, "--sensitivity", "both=0.1,1", "--sensitivity", "omega=10", "-o", tmp_path / "results")
     assert result.status == 0, result.err
     with (tmp_path / "results" / "sensitivity.csv").open() as file:

@@ -24,10 +24,12 @@ def test_writes_the_folder_and_prints_a_table(judgemap, edges, comparisons, tmp_
     result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK)
     assert result.status == 0, result.err
     assert result.err == "", "quiet where nobody watches"
-    assert "40 comparisons of 6 areas by 3 judges, spatial model, seed 1." in result.out
+    assert "40 comparisons of 6 areas by 3 judges, seed 1." in result.out
+    assert jm.load_fit(tmp_path / "results").record.made_by in result.out
     assert "Verdict: Not ready for use." in result.out
     assert "Effective sample size" in result.out
     fit = jm.load_fit(tmp_path / "results")
+    assert (fit.record.prior, fit.settings.judges, fit.record.why) == ("car", "differ", "3 judges are named")
     highest = fit.areas.nlargest(1, "risk_median")["name"].item()
     assert highest in result.out.split("----")[-1].splitlines()[1]
     with (tmp_path / "results" / "areas.csv").open() as file:
@@ -53,12 +55,14 @@ def test_a_seed_is_drawn_and_told(judgemap, edges, comparisons, tmp_path):
     ("options", "expected"),
     [
         (["--model", "standard"], {"model": "standard", "prior": "independent"}),
-        (["--sampler", "gibbs"], {"sampler": "gibbs"}),
+        (["--sampler", "gibbs"], {"sampler": "gibbs", "why": "the Gibbs sampler cannot tell them apart"}),
+        (["--as-in-paper"], {"prior": "communicability", "hyperparameters": {"chi": 0.1, "omega": 0.1}}),
+        (["--alpha-scale", "2"], {"prior": "car", "hyperparameters": {"alpha_scale": 2.0}}),
         (["--alpha", "2"], {"hyperparameters": {"alpha2": 4.0}}),
         (["--chi", "2", "--omega", "3"], {"hyperparameters": {"chi": 2.0, "omega": 3.0}}),
         (["--winner-is", "higher"], {"winner_is": "higher", "risk": "the centred strength"}),
         (["--prior", "graph-exponential", "--length", "0.5"], {"prior": "graph-exponential, length 0.5"}),
-        (["--thin", "2"], {"plan": {"chains": 2, "warmup": 100, "draws": 50, "thin": 2}}),
+        (["--thin", "2"], {"plan": {"chains": 2, "warmup": 50, "draws": 50, "thin": 2}}),
     ],
 )
 def test_options(judgemap, edges, comparisons, tmp_path, options, expected):
@@ -77,7 +81,8 @@ def test_a_map_with_an_island(judgemap, tmp_path):
     )
     assert result.status == 0, result.err
     assert "joined to the nearest area, 'D'" in result.out
-    assert "3 comparisons of 5 areas, spatial model" in result.out, "nobody said who judged"
+    assert "3 comparisons of 5 areas, seed" in result.out, "nobody said who judged"
+    assert "judges taken to be alike (fewer than 3 are named)" in result.out
     assert "1 of 5 areas were never compared ('E')" in result.out
     assert len(gpd.read_file(tmp_path / "out" / "areas.geojson")) == 5
     assert [(bridge.a, bridge.b) for bridge in jm.load_fit(tmp_path / "out").map.bridges] == [("e", "d")]
@@ -240,7 +245,7 @@ def test_an_earlier_fit_is_overwritten_only_by_force(judgemap, edges, comparison
 def test_other_files_beside_a_fit_are_left_alone(judgemap, edges, comparisons, tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     monkeypatch.chdir(tmp_path / "results")
-    words = ["fit", comparisons, *edges, "-o", ".", *QUICK]
+    words = ["fit", comparisons, *edges, "-o", ".", "--as-in-paper", *QUICK]
     assert judgemap(*words).status == 0
     (tmp_path / "results" / "notes.txt").write_text("mine")
     assert judgemap(*words, "--force", "--model", "clusters", "--sensitivity", "beta=1").status == 0
@@ -282,7 +287,7 @@ def test_ctrl_c_in_a_refit_keeps_the_fit_and_writes_no_table(judgemap, edges, co
 
     def run(settings, *given, **more):
         fit = real(settings, *given, **more)
-        return fit if settings.chi == 0.1 else replace(fit, record=replace(fit.record, complete=False))
+        return fit if settings.chi is None else replace(fit, record=replace(fit.record, complete=False))
 
     monkeypatch.setattr(FitSettings, "run", run)
     words = ["fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK, "--sensitivity", "chi=1,2"]

@@ -99,7 +99,7 @@ def as_settled():
 @pytest.fixture(scope="session")
 def rough(study):
     """A fit with too few draws, as its warnings say."""
-    return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200)
+    return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200, as_in_paper=True)
 
 
 @pytest.fixture(scope="session")
@@ -122,14 +122,17 @@ def clustered(rough_clusters):
 def panel(study):
     """A short fit of three judges who each have their own view."""
     few = study.data.only(study.data.judges[:3])
-    return jm.fit_spatial(few, study.areas, seed=1, judges="differ", chains=2, warmup=40, draws=40)
+    return jm.fit_spatial(few, study.areas, seed=1, judges="differ", chains=2, warmup=40, draws=40, as_in_paper=True)
 
 
 @pytest.fixture(scope="session")
 def others(study):
     """The paper's comparison: without the busiest judge, and that judge alone."""
     parts = {"without judge 12": study.data.without(["12"]), "judge 12 alone": study.data.only(["12"])}
-    return {name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60) for name, part in parts.items()}
+    return {
+        name: jm.fit_spatial(part, study.areas, seed=1, chains=2, draws=60, as_in_paper=True)
+        for name, part in parts.items()
+    }
 
 
 @pytest.fixture
@@ -171,7 +174,7 @@ def bare_study(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bare_fit(bare_study):
-    return settled(jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, chains=2, draws=200))
+    return settled(jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, chains=2, draws=200, as_in_paper=True))
 
 
 @pytest.fixture(scope="session", params=["map", "edge list"])

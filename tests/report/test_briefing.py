@@ -94,7 +94,7 @@ def test_a_clustering_alone_and_with_the_spatial_model(clustered, fit, read_page
 
 @pytest.mark.usefixtures("undrawn")
 def test_two_models_without_clusters(study, fit, read_page):
-    standard = jm.fit_standard(study.data, study.areas, seed=1, chains=2, draws=50)
+    standard = jm.fit_standard(study.data, study.areas, seed=1, chains=2, draws=50, as_in_paper=True)
     told = read_page(briefing(fit, None, standard))
     assert "Clusters of areas" not in told.headings
     assert "Diagnostics: the standard model" in told.headings
@@ -148,7 +148,7 @@ def test_judges_are_counted_and_not_named(bare_study, read_page):
     data = bare_study.data
     judge = [0, 1, *(2 + k % 2 for k in range(len(data) - 2))]
     data = replace(data, judges=("Zaphod", "Trillian", "Ford", "Arthur"), judge=judge)
-    fit = jm.fit_spatial(data, bare_study.areas, seed=1, chains=2, draws=50)
+    fit = jm.fit_spatial(data, bare_study.areas, seed=1, chains=2, draws=50, as_in_paper=True)
     assert any("Zaphod" in note.text for note in fit.record.notes)
     told = read_page(briefing(fit, About(data=data)))
     assert not re.search("Zaphod|Trillian|Ford|Arthur", told.html)

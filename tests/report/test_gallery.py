@@ -65,7 +65,7 @@ def test_figures_of_judges_are_for_the_researcher_alone(drawn, fit, about, read_
 
 def test_what_cannot_be_drawn_is_left_out(bare_study, bare_fit):
     assert "times" not in Gallery(bare_fit).names
-    fixed = jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, alpha=3.0, chains=2, draws=50)
+    fixed = jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, alpha=3.0, chains=2, draws=50, as_in_paper=True)
     assert {"alpha", "clusters", "models"}.isdisjoint(Gallery(fixed).names)
 
 

@@ -21,7 +21,9 @@ def answered(areas, pairs, won):
 
 
 def checked(data, areas, **options):
-    return jm.predictive_check(jm.fit_spatial(data, areas, **SHORT, **options), data, seed=1, draws=300)
+    return jm.predictive_check(
+        jm.fit_spatial(data, areas, **SHORT, **options, as_in_paper=True), data, seed=1, draws=300
+    )
 
 
 def test_observed_rates_are_those_of_the_table(study):
@@ -36,7 +38,7 @@ def test_observed_rates_are_those_of_the_table(study):
 
 
 def test_counts_alone_give_the_same_but_for_sides(study):
-    fit = jm.fit_spatial(study.data, study.areas, **SHORT)
+    fit = jm.fit_spatial(study.data, study.areas, **SHORT, as_in_paper=True)
     with_data, without = jm.predictive_check(fit, study.data, seed=1), jm.predictive_check(fit, seed=1)
     assert without.checks["name"].tolist() == ["areas", "pairs", "triads", "borders", "smooth"]
     for column in ("comparisons", "wins", "observed"):
@@ -46,13 +48,15 @@ def test_counts_alone_give_the_same_but_for_sides(study):
 
 def test_an_area_never_compared_has_no_rate(square):
     data = Comparisons.from_words(square.ids, ("j",) * 3, [0, 1, 0], [1, 2, 2], ("left", "right", "left"), [1.0] * 3)
-    found = jm.predictive_check(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data, seed=1, draws=50)
+    found = jm.predictive_check(
+        jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data, seed=1, draws=50
+    )
     assert found.areas[["observed", "low", "p"]].iloc[3].isna().all()
     assert found.n_outside == 0
 
 
 def test_bad_requests_are_told_so(study, square):
-    fit = jm.fit_spatial(study.data, study.areas, **SHORT)
+    fit = jm.fit_spatial(study.data, study.areas, **SHORT, as_in_paper=True)
     with pytest.raises(jm.StudyError, match="at least 20"):
         jm.predictive_check(fit, study.data, seed=1, draws=3)
     ties = Comparisons.from_words(study.data.ids, ("j",), [0], [1], ("tie",), [1.0])

@@ -14,7 +14,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def fit(study):
-    return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=300)
+    return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=300, as_in_paper=True)
 
 
 def with_risk(fit, risk):
@@ -57,7 +57,7 @@ def test_one_area_moved_is_the_first_mover(fit):
 def test_orders_of_a_hand_made_case(square):
     """Two draws of three areas each: P(order) by counting all pairs of draws."""
     data = jm.Comparisons.from_words(square.ids, ("j",), [0], [1], ("left",), [1.0])
-    fit = jm.fit_standard(data, square, seed=1, chains=1, draws=4)
+    fit = jm.fit_standard(data, square, seed=1, chains=1, draws=4, as_in_paper=True)
     base = with_risk(fit, np.array([[[4.0, 3, 2, 1]] * 4]))
     other = with_risk(fit, np.array([[[4.0, 3, 2, 1], [3, 4, 2, 1], [4, 3, 2, 1], [4, 3, 2, 1]]]))
     found = jm.compare_fits(base, other)
@@ -68,7 +68,7 @@ def test_orders_of_a_hand_made_case(square):
 
 def test_fits_of_other_areas_are_refused(fit, square):
     data = jm.Comparisons.from_words(square.ids, ("j",), [0], [1], ("left",), [1.0])
-    other = jm.fit_standard(data, square, seed=1, chains=2, draws=20)
+    other = jm.fit_standard(data, square, seed=1, chains=2, draws=20, as_in_paper=True)
     with pytest.raises(jm.StudyError, match="different areas"):
         jm.compare_fits(fit, other)
     with pytest.raises(jm.StudyError, match="different areas"):
@@ -82,7 +82,7 @@ def test_judge_twelve_of_nottinghamshire(nottinghamshire):
     areas = jm.read_edges(nottinghamshire / "edges.csv", nottinghamshire / "areas.csv")
     data = jm.read_comparisons(nottinghamshire / "comparisons.csv", areas)
     parts = {"all": data, "without": data.without(["12"]), "only": data.only(["12"])}
-    found = compare_many({name: jm.fit_spatial(part, areas, seed=1) for name, part in parts.items()})
+    found = compare_many({name: jm.fit_spatial(part, areas, seed=1, as_in_paper=True) for name, part in parts.items()})
     assert found[["base", "other"]].to_numpy().tolist() == [["all", "without"], ["all", "only"], ["without", "only"]]
     np.testing.assert_allclose(found["pearson"], [0.962, 0.981, 0.905], atol=0.01)
     np.testing.assert_allclose(found["spearman"], [0.969, 0.980, 0.926], atol=0.01)

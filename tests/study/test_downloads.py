@@ -25,14 +25,14 @@ QUICK = {"chains": 2, "draws": 50}
 @pytest.fixture(scope="module")
 def fitted() -> jm.Fit:
     areas, data = jm.example_study(seed=1)
-    return jm.fit_spatial(data, areas, seed=1, **QUICK)
+    return jm.fit_spatial(data, areas, seed=1, **QUICK, as_in_paper=True)
 
 
 @pytest.fixture(scope="module")
 def without_map(fitted) -> jm.Fit:
     areas, data = jm.example_study(seed=1)
     bare = Areas(areas.ids, areas.names, areas.graph)
-    return jm.fit_spatial(data, bare, seed=1, **QUICK)
+    return jm.fit_spatial(data, bare, seed=1, **QUICK, as_in_paper=True)
 
 
 def numbers(table: pd.DataFrame) -> np.ndarray:

@@ -11,7 +11,9 @@ import pytest
 import judgemap as jm
 from judgemap.cli.fit import fit as fit_command
 from judgemap.cli.main import app
+from judgemap.core.model.prior import HalfNormal
 from judgemap.errors import StudyError
+from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.settings import DEFAULTS, SETTINGS, FitSettings
 
@@ -48,8 +50,11 @@ def test_python_has_the_same_options_with_the_same_defaults(fit):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"drawz": 3}, "there is no option 'drawz' \\(did you mean 'draws'.*the options are seed, prior, length, cov"),
-        ({"variance": 4.0}, "there is no option 'variance'.*alpha, chi, omega"),
+        (
+            {"drawz": 3},
+            "there is no option 'drawz' \\(did you mean 'draws'.*the options are seed, as_in_paper, pr",
+        ),
+        ({"variance": 4.0}, "there is no option 'variance'.*alpha, alpha_scale, chi, omega"),
         ({"draws": "50"}, "draws must be a whole number, received '50'"),
         ({"covariance": "car"}, "covariance must be one that jm.prior_covariance returns, received 'car'; .*prior="),
         ({"alpha": -1.0}, "a fixed α must be a positive number, received -1.0"),
@@ -74,6 +79,7 @@ def test_a_seed_is_drawn_where_none_is_given():
     "settings",
     [
         FitSettings(**QUICK),
+        FitSettings(as_in_paper=True, **QUICK),
         FitSettings(model="standard", chi=2.0, omega=3.0, **QUICK),
         FitSettings(prior="graph-exponential", length=0.5, alpha=1.5, sampler="gibbs", **QUICK),
         FitSettings(model="clusters", affinity="window", length=2.0, beta=1e-6, clusters=3, loss="binder", **QUICK),
@@ -103,6 +109,54 @@ def test_the_command_gives_the_same_numbers(example, settings, tmp_path, monkeyp
         assert (again.best.labels == fit.best.labels).all()
     other = replace(settings, seed=4).run(data, areas)
     assert (other.risk != fit.risk).any(), "another seed would be noticed"
+
+
+EXPLICIT = {"prior": "communicability", "judges": "alike", "chi": 0.1, "omega": 0.1}
+
+
+def test_as_in_the_paper_is_the_papers_model_number_for_number(example):
+    """The pinned numbers are what this model gave when it was the default; the last digits vary between processors."""
+    areas, data = example
+    short = {"seed": 1, "chains": 2, "draws": 200}
+    paper = jm.fit_spatial(data, areas, as_in_paper=True, **short)
+    assert (paper.risk == jm.fit_spatial(data, areas, **EXPLICIT, **short).risk).all()
+    pinned = [-2.4655125846281987, -2.416651310590085, -1.4211404474824945, 0.30693487432648303]
+    np.testing.assert_allclose(paper.areas["risk_median"][:4], pinned, rtol=1e-6)
+    np.testing.assert_allclose(np.median(paper.alpha), 2.5999527800423143, rtol=1e-6)
+    assert paper.settings.options()[0] == "--as-in-paper"
+    assert paper.record.made_by.endswith("by the spatial model as in the paper.")
+    fixed = jm.fit_spatial(data, areas, as_in_paper=True, alpha=2.0, prior="car", **short)
+    assert (fixed.record.prior, fixed.record.assumed) == ("car", {"alpha2": 4.0}), "what is said goes before the paper"
+
+
+def test_the_plain_fit(example):
+    areas, data = example
+    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20)
+    assert isinstance(fit, jm.PanelFit)
+    assert (fit.settings.prior, fit.settings.judges, fit.settings.variance) == ("car", "differ", HalfNormal(5.0))
+    assert fit.record.why == "12 judges are named"
+    assert fit.record.made_by.startswith("The map shows the view of the population of judges")
+    assert FitSettings(seed=1).options() == ["--seed", "1"]
+
+
+@pytest.mark.parametrize(
+    ("judges", "given", "said"),
+    [
+        (["a", "b", "c", "c"], {}, ("differ", "3 judges are named")),
+        (["a", "b", "b", "b"], {}, ("alike", "fewer than 3 are named")),
+        (["a", "b", "c", None], {}, ("alike", "some answers do not name their judge")),
+        (["a", "b", "c", "d"], {}, ("alike", "no judge answered twice")),
+        (["a", "b", "c", "c"], {"sampler": "gibbs"}, ("alike", "the Gibbs sampler cannot tell them apart")),
+        (["a", "b", "c", "c"], {"judges": "alike"}, ("alike", "as asked")),
+        (["a", "b", "c", "c"], {"as_in_paper": True}, ("alike", "as in the paper")),
+        (["a", "b", "b", "b"], {"as_in_paper": True, "judges": "differ"}, ("differ", "as asked")),
+    ],
+)
+def test_judges_differ_where_the_data_name_enough_of_them(square, judges, given, said):
+    data = Comparisons.from_words(square.ids, judges, [0, 1, 2, 0], [1, 2, 3, 2], ["left"] * 4)
+    chosen, why = FitSettings(seed=1, **given).chosen_for(data, len(square))
+    assert (chosen.judges, why) == said
+    assert FitSettings(seed=1, **given).chosen_for(data, 1_001)[0].judges == ("alike" if not given else said[0])
 
 
 def test_the_direction_is_in_the_command():

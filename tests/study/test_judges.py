@@ -51,7 +51,7 @@ def told(square):
 
 @pytest.fixture
 def fit(told, square):
-    return jm.fit_standard(told, square, seed=1, chains=2, draws=100)
+    return jm.fit_standard(told, square, seed=1, chains=2, draws=100, as_in_paper=True)
 
 
 def test_counts_shares_and_times(fit, told):
@@ -82,7 +82,7 @@ def test_three_of_four_repeats_alike(square):
     said = [("a", "b", "left"), ("b", "a", "right"), ("c", "d", "right"), ("a", "b", "tie"), ("a", "b", "left")]
     said += [("b", "a", "left"), ("d", "c", "left")]
     data = tell(square, [("ann", *each, 1.0) for each in said] + [("bob", "a", "b", "left", 1.0)])
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data)
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data)
     assert table["repeats"].tolist() == [4, 0]
     assert table["consistency"].iloc[0] == 0.75
 
@@ -94,20 +94,20 @@ def test_a_judge_without_decisions_has_no_mean_squares(fit, told):
 
 def test_a_lone_judge_has_nobody_to_agree_with(told, square):
     alone = told.only(["ann"])
-    table = jm.judge_table(jm.fit_standard(alone, square, seed=1, chains=2, draws=50), alone)
+    table = jm.judge_table(jm.fit_standard(alone, square, seed=1, chains=2, draws=50, as_in_paper=True), alone)
     assert table[["infit", "outfit", "agreement", "agreement_expected"]].isna().all(axis=None)
     assert table["comparisons"].tolist() == [4]
 
 
 def test_a_table_of_winners_does_not_tell_sides(square):
     data = tell(square, [("ann", "a", "b", "left", 1.0), ("bob", "c", "b", "left", 1.0)])
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data)
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data)
     assert table[["left_share", "left_low", "left_high"]].isna().all(axis=None)
 
 
 def test_answers_without_names_are_nobodys(square):
     data = tell(square, [("", "a", "b", "left", 1.0), ("", "c", "b", "right", 1.0)])
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50)
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True)
     assert len(jm.judge_table(fit, data)) == 0
     assert len(surprising_answers(fit, data)) == 0, "nothing two answers say is surprising"
 
@@ -139,7 +139,9 @@ def test_agreement_of_a_hand_made_case(square):
     rows = [("bob", "a", "b", "left", 1.0)] * 10 + [("eve", "b", "a", "right", 1.0)] * 10
     rows += [("ann", "a", "b", "left", 1.0), ("ann", "a", "b", "right", 1.0), ("ann", "b", "a", "left", 1.0)]
     data = tell(square, rows)
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data).set_index("judge")
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data).set_index(
+        "judge"
+    )
     np.testing.assert_allclose(table["agreement"], [1.0, 1.0, 1 / 3])
     assert table.loc["ann", "infit"] > 3
 
@@ -147,7 +149,7 @@ def test_agreement_of_a_hand_made_case(square):
 def test_surprises_are_sorted_and_name_what_was_chosen(square):
     rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "a", "left", 9.0), ("ann", "c", "d", "left", 2.0)]
     data = tell(square, rows)
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=200)
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=200, as_in_paper=True)
     found = surprising_answers(fit, data, most=3)
     first = found.iloc[0]
     assert (first["row"], first["judge"], first["chosen"], first["other_name"]) == (15, "ann", "b", "Ash")
@@ -162,7 +164,8 @@ def test_direction_changes_no_chance(square):
     lower = tell(square, rows)
     higher = replace(lower, winner_is="higher")
     one, two = (
-        surprising_answers(jm.fit_standard(each, square, seed=1, chains=2, draws=100), each) for each in (lower, higher)
+        surprising_answers(jm.fit_standard(each, square, seed=1, chains=2, draws=100, as_in_paper=True), each)
+        for each in (lower, higher)
     )
     assert len(one) == 1
     np.testing.assert_allclose(one["probability"], two["probability"])
@@ -213,7 +216,7 @@ def test_turning_every_pair_round_turns_sides_alone():
     areas = jm.chicago()
     data = jm.simulate_study(np.random.default_rng(4), areas).data
     turned = replace(data, left=data.right, right=data.left, outcome=Outcome.RIGHT - data.outcome)
-    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=50)
+    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=50, as_in_paper=True)
     one, two = (jm.judge_table(fit, each) for each in (data, turned))
     np.testing.assert_allclose(two["left_share"], 1 - one["left_share"])
     np.testing.assert_allclose(two["left_low"], 1 - one["left_high"])
@@ -233,8 +236,8 @@ def test_relabelled_areas_change_no_judge():
     )
     again = replace(data, ids=moved.ids, left=place[data.left], right=place[data.right])
     short = {"seed": 1, "chains": 2, "draws": 50}
-    one = jm.judge_table(jm.fit_spatial(data, areas, **short), data)
-    two = jm.judge_table(jm.fit_spatial(again, moved, **short), again)
+    one = jm.judge_table(jm.fit_spatial(data, areas, **short, as_in_paper=True), data)
+    two = jm.judge_table(jm.fit_spatial(again, moved, **short, as_in_paper=True), again)
     for column in ("infit", "outfit", "agreement", "repeats", "left_share"):
         np.testing.assert_allclose(two[column], one[column], rtol=5e-3)
 
@@ -264,13 +267,15 @@ def test_judges_who_answer_at_random_or_the_wrong_way_round_stand_out():
     outcome[inverted] = Outcome.RIGHT - outcome[inverted]
     outcome[lefty] = Outcome.LEFT
     data = replace(study.data, outcome=outcome)
-    table = jm.judge_table(jm.fit_spatial(data, study.areas, seed=1, chains=2, draws=200), data)
+    table = jm.judge_table(jm.fit_spatial(data, study.areas, seed=1, chains=2, draws=200, as_in_paper=True), data)
     said = stands_out(table)
     assert "chance explains" in said["5"][0]
     assert "other way round" in said["8"][0]
     assert any("left area in 100 %" in sentence for sentence in said["11"])
     assert [judge for judge, sentences in said.items() if sentences] == ["5", "8", "11"]
-    clean = jm.judge_table(jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200), study.data)
+    clean = jm.judge_table(
+        jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200, as_in_paper=True), study.data
+    )
     assert not any(stands_out(clean).values())
     hasty = stands_out(clean.assign(seconds_median=0.1, comparisons=50))
     assert all("0.1 seconds" in " ".join(sentences) for sentences in hasty.values()), "even if all are as fast"
@@ -330,7 +335,7 @@ def test_a_hundred_thousand_comparisons(square, size, judges):
         tuple(np.where(won, "left", "right").tolist()),
         rng.gamma(2, 3, size),
     )
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50), data)
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data)
     assert table["comparisons"].sum() == size
     assert table["infit"].mean() == pytest.approx(1, abs=4 * table["infit"].std() / np.sqrt(judges))
     assert np.abs(table["infit_z"]).max() < 4.5
@@ -358,7 +363,7 @@ def test_nottinghamshire_judges_are_the_papers(nottinghamshire):
     """
     areas = jm.read_edges(nottinghamshire / "edges.csv", nottinghamshire / "areas.csv")
     data = timed(nottinghamshire, areas)
-    fit = jm.fit_spatial(data, areas, seed=1, chains=4, draws=250)
+    fit = jm.fit_spatial(data, areas, seed=1, chains=4, draws=250, as_in_paper=True)
     table = jm.judge_table(fit, data)
     assert table["comparisons"].tolist() == [11, 27, 62, 344, 130, 1, 36, 80, 8, 3, 81, 1063]
     same = table.set_index("judge").loc[["4", "5", "7", "8", "11", "12"], "seconds_median"]

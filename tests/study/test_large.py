@@ -109,7 +109,9 @@ def test_memory_is_stated_before_anything_is_computed():
 def test_half_of_a_nation_was_never_compared(areas):
     """And the rest in dozens of groups: both consequences are stated."""
     data = answers(areas, 72, step=1)
-    notes = {note.kind: note.text for note in jm.fit_spatial(data, areas, seed=1, **QUICK).record.notes}
+    notes = {
+        note.kind: note.text for note in jm.fit_spatial(data, areas, seed=1, **QUICK, as_in_paper=True).record.notes
+    }
     assert notes[NoteKind.NEVER_COMPARED].startswith(
         "73 of 145 areas were never compared ('a72', 'a73', 'a74', 'a75', 'a76'"
     )
@@ -137,7 +139,7 @@ def test_a_nation_in_thousands_of_groups():
 def test_a_large_map_is_judged_by_its_draws_alone(areas, monkeypatch):
     monkeypatch.setattr(explain, "LARGE", 100)
     data = answers(areas, len(areas))
-    fit = jm.fit_spatial(data, areas, seed=1, **QUICK)
+    fit = jm.fit_spatial(data, areas, seed=1, **QUICK, as_in_paper=True)
     found = explain.Explanation(fit, data).to_dict()
     assert sorted(found) == ["met", "sampling", "verdict"]
     assert Verdict.from_dict(found["verdict"]) == fit.verdict
@@ -148,18 +150,18 @@ def test_a_large_map_is_judged_by_its_draws_alone(areas, monkeypatch):
 def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch):
     data = answers(areas, len(areas))
     with pytest.raises(StudyError, match="the sampler 'gibbs' cannot be used on a map of 145 areas"):
-        jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK)
+        jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK, as_in_paper=True)
     monkeypatch.setattr("judgemap.study.fit.settings.DENSE_LIMIT", 100)
     with pytest.raises(StudyError, match=r"judges: with more than 100 areas judges and ties cannot be .* leave it out"):
-        jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK)
+        jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK, as_in_paper=True)
     outcome = data.outcome.copy()
     outcome[0] = 2
     tied = Comparisons(
         data.ids, data.judges, data.judge, data.left, data.right, outcome, data.seconds, data.answered_at
     )
     with pytest.raises(StudyError, match="ties left out"):
-        jm.fit_spatial(tied, areas, seed=1, **QUICK)
-    assert jm.fit_spatial(tied, areas, seed=1, ties="leave-out", **QUICK).record.data.left_out == 1
+        jm.fit_spatial(tied, areas, seed=1, **QUICK, as_in_paper=True)
+    assert jm.fit_spatial(tied, areas, seed=1, ties="leave-out", **QUICK, as_in_paper=True).record.data.left_out == 1
 
 
 @pytest.mark.usefixtures("treated_as_large")
@@ -170,7 +172,9 @@ def test_an_interrupted_fit_keeps_its_draws(areas):
         if draws.n_draws == 6:
             raise KeyboardInterrupt
 
-    fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, chains=4, warmup=2, draws=50, watch=watch)
+    fit = jm.fit_spatial(
+        answers(areas, len(areas)), areas, seed=1, chains=4, warmup=2, draws=50, watch=watch, as_in_paper=True
+    )
     assert fit.posterior.sizes["draw"] == 6
     assert "stopped after 6 of 50 draws per chain" in fit.warnings[0]
     assert any("Effective sample size" in text for text in fit.warnings)
@@ -180,7 +184,7 @@ def test_an_interrupted_fit_keeps_its_draws(areas):
 def test_a_folder_keeps_some_draws_and_says_which(areas, tmp_path, monkeypatch):
     monkeypatch.setattr(kept_draws, "LARGE_VALUES", 1_000)
     monkeypatch.setattr(kept_draws, "MOST_VALUES", 2_500)
-    fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, **QUICK)
+    fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, **QUICK, as_in_paper=True)
     said = "posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv uses all draws."
     assert [note.text for note in fit.record.notes if note.kind is NoteKind.DRAWS_KEPT] == [said]
     again = jm.load_fit(fit.save(tmp_path / "results"))

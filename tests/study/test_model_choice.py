@@ -73,7 +73,10 @@ def test_judges_who_agree_need_no_more(row):
 @pytest.mark.slow  # ten fits
 def test_taking_a_judge_out_agrees_with_fits_without_the_judge(row, monkeypatch):
     """Both estimate the same thing; with this many judges, their Monte Carlo errors are a few hundredths."""
-    data, settings = panel(row, 0, n_judges=10, each=15), FitSettings(judges="differ", seed=1, chains=8, draws=250)
+    data, settings = (
+        panel(row, 0, n_judges=10, each=15),
+        FitSettings(judges="differ", seed=1, chains=8, draws=250, as_in_paper=True),
+    )
     quick, _ = model_choice.leave_one_judge_out(data, row, settings)
     monkeypatch.setattr(model_choice, "MOST_OF_ONE", -np.inf)
     slow, refits = model_choice.leave_one_judge_out(data, row, settings)
@@ -96,10 +99,13 @@ def test_only_what_the_answers_can_tell_is_tried(row):
 
 def test_a_fit_that_takes_judges_as_alike_warns_where_they_are_not(row):
     """The rate of false alarms is tested in tests/core/test_heterogeneity.py."""
-    notes = {note.kind: note.text for note in jm.fit_spatial(panel(row, 3), row, seed=1, **SHORT).record.notes}
+    notes = {
+        note.kind: note.text
+        for note in jm.fit_spatial(panel(row, 3), row, seed=1, **SHORT, as_in_paper=True).record.notes
+    }
     assert f"(p = {LEVEL / 2:.3f} or less)" in notes[NoteKind.JUDGES_DIFFER]
     assert notes[NoteKind.JUDGES_DIFFER].endswith("fit again with --judges differ.")
-    agreed = jm.fit_spatial(panel(row, 0), row, seed=1, **SHORT)
+    agreed = jm.fit_spatial(panel(row, 0), row, seed=1, **SHORT, as_in_paper=True)
     assert NoteKind.JUDGES_DIFFER not in [note.kind for note in agreed.record.notes]
 
 
@@ -108,14 +114,16 @@ def test_ties_do_not_hide_that_judges_differ(row):
     words = data.outcome_words.tolist()
     words[::7] = ["tie"] * len(words[::7])
     tied = Comparisons.from_words(row.ids, data.judge_names.tolist(), data.left, data.right, words)
-    fit = jm.fit_spatial(tied, row, seed=1, **SHORT)
+    fit = jm.fit_spatial(tied, row, seed=1, **SHORT, as_in_paper=True)
     assert {NoteKind.TIES, NoteKind.JUDGES_DIFFER} <= {note.kind for note in fit.record.notes}
-    differ = jm.fit_spatial(tied, row, seed=1, judges="differ", **SHORT)
+    differ = jm.fit_spatial(tied, row, seed=1, judges="differ", **SHORT, as_in_paper=True)
     assert NoteKind.JUDGES_DIFFER not in {note.kind for note in differ.record.notes}
 
 
 def test_parameters_have_intervals_and_words(row):
-    fit = jm.fit_spatial(panel(row, 2), row, seed=1, judges="differ", attention=True, smoothness="infer", **SHORT)
+    fit = jm.fit_spatial(
+        panel(row, 2), row, seed=1, judges="differ", attention=True, smoothness="infer", **SHORT, as_in_paper=True
+    )
     found = {each.symbol: each for each in parameters(fit)}
     assert list(found) == ["α", "σ", "ρ", "σ_a", "σ/α"]
     assert all(each.low <= each.median <= each.high and each.words for each in found.values())
@@ -126,7 +134,7 @@ def test_parameters_have_intervals_and_words(row):
 def odd_judge(row):
     """Eight judges of 60 answers, the first of whom sees it the other way round, and a fit with attention."""
     data = panel(row, 1, n_judges=8, each=60)
-    return data, settled(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT | {"draws": 400}))
+    return data, settled(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT | {"draws": 400}, as_in_paper=True))
 
 
 def settled(fit):
@@ -145,7 +153,7 @@ def test_a_judge_the_other_way_round_is_told_apart(row, odd_judge):
     assert (kinds.loc[1:].sum(axis=1) < 0.2).all()
     assert not any(table["kind_note"])
     assert (table["attention_low"] <= table["attention"]).all()
-    differ = settled(jm.fit_spatial(data, row, seed=3, judges="differ", **SHORT | {"draws": 400}))
+    differ = settled(jm.fit_spatial(data, row, seed=3, judges="differ", **SHORT | {"draws": 400}, as_in_paper=True))
     seen = jm.judge_table(differ, data)
     assert seen["distance"].argmax() == 0
     assert seen["p_reversed"][0] > 0.7, "0.76 to 0.79 with seeds from 1 to 6"
@@ -190,17 +198,23 @@ def test_a_judge_on_whom_the_fit_depends_is_told_apart_only_where_that_is_certai
 
 def test_reliability_says_what_another_panel_would_give(row):
     data = panel(row, 2)
-    told = jm.reliability(jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT), data, seed=1, splits=4)
+    told = jm.reliability(
+        jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT, as_in_paper=True), data, seed=1, splits=4
+    )
     assert 0 < told.another_panel < 1
     assert told.population == pytest.approx(told.bayes)
     assert "another panel of the same size" in told.note
-    assert np.isnan(jm.reliability(jm.fit_spatial(data, row, seed=1, **SHORT), data, seed=1, splits=4).another_panel)
+    assert np.isnan(
+        jm.reliability(
+            jm.fit_spatial(data, row, seed=1, **SHORT, as_in_paper=True), data, seed=1, splits=4
+        ).another_panel
+    )
 
 
 def test_the_scale_of_the_map_is_no_part_of_what_another_panel_would_give(row):
     """Draws of which every other has a map twice as large, α too: correlations do not see it."""
     data = panel(row, 0)
-    fit = jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT)
+    fit = jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT, as_in_paper=True)
     draws = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + float(np.median(fit.alpha)) ** 2)
     twice = xr.DataArray(np.where(np.arange(draws.sizes["draw"]) % 2, 2.0, 1.0), dims="draw")
     larger = draws.assign(

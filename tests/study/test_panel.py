@@ -45,7 +45,16 @@ def answers(row):
 @pytest.fixture(scope="module")
 def fit(answers, row):
     return jm.fit_spatial(
-        answers, row, seed=1, judges="differ", side=True, attention=True, lapses=True, smoothness="infer", **SHORT
+        answers,
+        row,
+        seed=1,
+        judges="differ",
+        side=True,
+        attention=True,
+        lapses=True,
+        smoothness="infer",
+        **SHORT,
+        as_in_paper=True,
     )
 
 
@@ -117,11 +126,11 @@ def test_notes_count_ties_and_name_the_silent(fit):
 
 
 def test_ties_are_modelled_where_there_are_any(answers, row):
-    fit = jm.fit_standard(answers, row, seed=1, **SHORT)
+    fit = jm.fit_standard(answers, row, seed=1, **SHORT, as_in_paper=True)
     assert isinstance(fit, jm.PanelFit)
     assert fit.record.view is View.POOLED
     assert "theta" in fit.posterior
-    davidson = jm.fit_standard(answers, row, seed=1, ties="davidson", **SHORT)
+    davidson = jm.fit_standard(answers, row, seed=1, ties="davidson", **SHORT, as_in_paper=True)
     assert abs(davidson.tie_chance.mean() - fit.tie_chance.mean()) < 0.15
     assert "nu" in davidson.posterior
     with pytest.raises(StudyError, match="one map for all judges"):
@@ -132,15 +141,18 @@ def test_ties_are_modelled_where_there_are_any(answers, row):
 
 def test_without_ties_nothing_changes(answers, row):
     decided = answers.where(answers.decided)
-    plain = jm.fit_spatial(decided, row, seed=1, **SHORT)
-    left_out = jm.fit_spatial(answers, row, seed=1, ties="leave-out", **SHORT)
+    plain = jm.fit_spatial(decided, row, seed=1, **SHORT, as_in_paper=True)
+    left_out = jm.fit_spatial(answers, row, seed=1, ties="leave-out", **SHORT, as_in_paper=True)
     assert type(plain) is type(left_out) is jm.Fit
     assert left_out.settings.ties == "leave-out"
     np.testing.assert_array_equal(plain.risk, left_out.risk)
 
 
 def test_the_same_seed_gives_the_same_numbers(answers, row):
-    one, two = (jm.fit_spatial(answers, row, seed=3, judges="differ", cores=cores, **SHORT) for cores in (1, 2))
+    one, two = (
+        jm.fit_spatial(answers, row, seed=3, judges="differ", cores=cores, **SHORT, as_in_paper=True)
+        for cores in (1, 2)
+    )
     np.testing.assert_array_equal(one.risk, two.risk)
     np.testing.assert_array_equal(one.views["judge_risk"], two.views["judge_risk"])
 
@@ -198,7 +210,7 @@ BAD = {
 def test_bad_input_is_told_in_a_sentence(row, case):
     rows, options, text = BAD[case]
     with pytest.raises(StudyError) as told:
-        jm.fit_spatial(tell(row, rows), row, seed=1, **options, **SHORT)
+        jm.fit_spatial(tell(row, rows), row, seed=1, **options, **SHORT, as_in_paper=True)
     assert text in str(told.value)
     assert "\n" not in str(told.value)
 
@@ -214,7 +226,7 @@ def test_bad_input_is_told_in_a_sentence(row, case):
 )
 def test_settings_that_do_not_go_together(settings, text):
     with pytest.raises(StudyError, match=text):
-        FitSettings(seed=1, **settings)
+        FitSettings(seed=1, **settings, as_in_paper=True)
 
 
 def test_the_command_says_what_is_on():

@@ -29,7 +29,7 @@ def fitted(areas, strengths, *, alpha, size=400, winner_is="lower"):
     won = answer(rng, pairs, np.asarray(strengths, dtype=float))
     outcome = tuple("left" if each else "right" for each in won)
     data = Comparisons.from_words(areas.ids, ("1",) * size, pairs[:, 0], pairs[:, 1], outcome, np.ones(size), winner_is)
-    return jm.fit_spatial(data, areas, seed=1, alpha=alpha, chains=4, draws=100)
+    return jm.fit_spatial(data, areas, seed=1, alpha=alpha, chains=4, draws=100, as_in_paper=True)
 
 
 @pytest.fixture(scope="module")

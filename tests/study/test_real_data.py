@@ -113,7 +113,7 @@ def test_swapping_every_outcome_turns_the_strengths_round(example):
 def test_direction_turns_risk_not_strength(example):
     areas, data = example
     higher = replace(data, winner_is="higher")
-    one, two = (jm.fit_spatial(each, areas, seed=1, chains=2, draws=50) for each in (data, higher))
+    one, two = (jm.fit_spatial(each, areas, seed=1, chains=2, draws=50, as_in_paper=True) for each in (data, higher))
     np.testing.assert_array_equal(one.risk, -two.risk)
 
 
@@ -131,7 +131,7 @@ def test_splitting_pair_counts_changes_no_draw(notts):
 def test_high_risk_is_in_the_city(notts, nottinghamshire):
     """The paper: the ten highest-risk wards are all in the city; the public file gives nine of ten."""
     areas, data = notts
-    fit = jm.fit_spatial(data, areas, seed=1)
+    fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True)
     with (nottinghamshire / "areas.csv").open(encoding="utf-8", newline="") as file:
         authority = {row["id"]: row["authority"] for row in csv.DictReader(file)}
     highest = fit.areas.nlargest(10, "risk_median")["id"]

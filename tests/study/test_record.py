@@ -24,8 +24,9 @@ NOTES = (
     Note(NoteKind.SILENT_JUDGES, "The fit says nothing about judges who never answered left, right or tie: 'bob'."),
     Note(NoteKind.PARTS, "The map is in 1,002 parts: no cluster spans two of them."),
 )
-KEYS = {"model", "prior", "hyperparameters", "sampler", "seed", "plan", "complete", "seconds", "winner_is", "risk",
-        "view", "data", "versions", "bridges", "notes", "note_kinds", "diagnostics", "settings"}  # fmt: skip
+KEYS = {"model", "made_by", "why", "prior", "hyperparameters", "sampler", "seed", "plan", "complete", "seconds",
+        "winner_is", "risk", "view", "data", "versions", "bridges", "notes", "note_kinds", "diagnostics",
+        "settings"}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +35,8 @@ def records():
     quick = {"seed": 1, "chains": 2, "draws": 20}
     kernel = jm.prior_covariance(areas, "matern32", length=2.0 / 3.0)
     fits = (
-        jm.fit_standard(data, areas, **quick),
-        jm.fit_spatial(data, areas, covariance=kernel, alpha=2.0, **quick),
+        jm.fit_standard(data, areas, **quick, as_in_paper=True),
+        jm.fit_spatial(data, areas, covariance=kernel, alpha=2.0, **quick, as_in_paper=True),
         jm.fit_clusters(data, areas, warmup=10, thin=1, **quick),
     )
     return [replace(fit.record, notes=NOTES) for fit in fits]

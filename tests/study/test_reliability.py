@@ -19,7 +19,7 @@ def chicago():
 
 @pytest.fixture(scope="module")
 def fit(chicago):
-    return jm.fit_spatial(chicago.data, chicago.areas, seed=1, chains=4, draws=250)
+    return jm.fit_spatial(chicago.data, chicago.areas, seed=1, chains=4, draws=250, as_in_paper=True)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_figures(found, fit, chicago):
 
 def test_one_judge_is_told_that_there_is_one(chicago):
     alone = chicago.data.only(["4"])
-    fit = jm.fit_spatial(alone, chicago.areas, seed=1, chains=2, draws=100)
+    fit = jm.fit_spatial(alone, chicago.areas, seed=1, chains=2, draws=100, as_in_paper=True)
     found = jm.reliability(fit, alone, seed=1)
     assert np.isnan(found.split_half)
     assert np.isfinite(found.bayes)
@@ -54,7 +54,9 @@ def test_one_judge_is_told_that_there_is_one(chicago):
 
 def test_too_few_answers_are_told_so(chicago):
     few = chicago.data.only(["9"])
-    found = jm.reliability(jm.fit_spatial(few, chicago.areas, seed=1, chains=2, draws=50), few, seed=1)
+    found = jm.reliability(
+        jm.fit_spatial(few, chicago.areas, seed=1, chains=2, draws=50, as_in_paper=True), few, seed=1
+    )
     assert np.isnan(found.bayes)
     assert found.note == "With 8 decided answers it is too early to judge reliability; collect at least 10."
 
@@ -102,10 +104,10 @@ def test_an_order_that_is_none_is_refused(fit, chicago):
 def test_the_prior_of_quick_fits_is_the_fits(chicago):
     areas, data = chicago.areas, chicago.data
     short = {"seed": 1, "chains": 2, "draws": 50}
-    spatial = belief_of(jm.fit_spatial(data, areas, chi=2.0, omega=3.0, **short))
+    spatial = belief_of(jm.fit_spatial(data, areas, chi=2.0, omega=3.0, **short, as_in_paper=True))
     assert (spatial.covariance.name, spatial.variance) == ("communicability", InverseGamma(2, 3))
     kernel = jm.prior_covariance(areas, "exponential", length=4.0)
-    other = belief_of(jm.fit_spatial(data, areas, covariance=kernel, alpha=2.0, **short))
+    other = belief_of(jm.fit_spatial(data, areas, covariance=kernel, alpha=2.0, **short, as_in_paper=True))
     np.testing.assert_allclose(other.covariance.matrix, kernel.matrix)
     assert other.variance == FixedVariance(4.0)
     clusters = belief_of(jm.fit_clusters(data, areas, warmup=20, thin=1, **short))
@@ -114,7 +116,7 @@ def test_the_prior_of_quick_fits_is_the_fits(chicago):
 
 def test_a_prior_made_by_hand_is_used_until_the_fit_is_saved(chicago, tmp_path):
     kernel = replace(jm.prior_covariance(chicago.areas, "exponential", length=4.0), name="mine", length=None)
-    fit = jm.fit_spatial(chicago.data, chicago.areas, covariance=kernel, seed=1, chains=2, draws=50)
+    fit = jm.fit_spatial(chicago.data, chicago.areas, covariance=kernel, seed=1, chains=2, draws=50, as_in_paper=True)
     assert belief_of(fit).covariance is kernel
     saved = jm.load_fit(fit.save(tmp_path / "results"))
     for ask in (lambda: jm.reliability(saved, chicago.data, seed=1), lambda: jm.judge_table(saved, chicago.data)):

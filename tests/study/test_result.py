@@ -24,7 +24,7 @@ def study():
 @pytest.fixture(scope="module")
 def fit(study):
     areas, data = study
-    return jm.fit_spatial(data, areas, seed=3, chains=4, draws=400)
+    return jm.fit_spatial(data, areas, seed=3, chains=4, draws=400, as_in_paper=True)
 
 
 def few(square, **changes):
@@ -94,14 +94,14 @@ def test_provenance(fit, study):
 
 def test_same_seed_same_fit(study, fit):
     areas, data = study
-    again = jm.fit_spatial(data, areas, seed=3, chains=4, draws=400, cores=2)
+    again = jm.fit_spatial(data, areas, seed=3, chains=4, draws=400, cores=2, as_in_paper=True)
     np.testing.assert_array_equal(again.risk, fit.risk)
 
 
 def test_known_truth_is_found():
     """95 % intervals of 77 areas: fewer than 62 hits has probability 4e-6 if areas were independent."""
     study = jm.simulate_study(np.random.default_rng(9), jm.chicago())
-    fit = jm.fit_spatial(study.data, study.areas, seed=9, chains=8, draws=500)
+    fit = jm.fit_spatial(study.data, study.areas, seed=9, chains=8, draws=500, as_in_paper=True)
     inside = (fit.areas["risk_low"] <= study.true_risk) & (study.true_risk <= fit.areas["risk_high"])
     assert inside.sum() >= 62
     assert np.corrcoef(fit.areas["risk_median"], study.true_risk)[0, 1] > 0.95
@@ -165,10 +165,10 @@ def test_no_fit_there(tmp_path):
 
 
 def test_uncompared_areas_and_ties_are_said(square):
-    fit = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50)
+    fit = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50, as_in_paper=True)
     notes = " ".join(fit.info["notes"])
     assert "1 of 3 answers are ties, and are part of the model." in notes
-    left_out = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50, ties="leave-out")
+    left_out = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50, ties="leave-out", as_in_paper=True)
     assert "1 of 3 shown pairs have no winner (1 tie)" in " ".join(left_out.info["notes"])
     assert "1 of 4 areas were never compared ('Dogwood'): their risk rests on their neighbours and the prior" in notes
     assert "Judges with only one answer, treated like any other: '2'." in notes
@@ -176,12 +176,14 @@ def test_uncompared_areas_and_ties_are_said(square):
 
 def test_groups_never_compared_are_said(square):
     data = few(square, left=np.array([0, 0, 2]), right=np.array([1, 1, 3]), outcome=("left",) * 3)
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50)
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True)
     assert "2 groups that were never compared with each other" in " ".join(fit.info["notes"])
 
 
 def test_poor_sampling_is_said_in_words(square):
-    fit = jm.fit_spatial(few(square), square, seed=1, sampler="gibbs", ties="leave-out", chains=2, draws=30, warmup=0)
+    fit = jm.fit_spatial(
+        few(square), square, seed=1, sampler="gibbs", ties="leave-out", chains=2, draws=30, warmup=0, as_in_paper=True
+    )
     words = " ".join(fit.warnings)
     assert "Effective sample size" in words
     assert "draws per chain" in words
@@ -191,7 +193,7 @@ def test_poor_sampling_is_said_in_words(square):
 
 def test_another_map(square, study):
     with pytest.raises(jm.StudyError, match="read with another map"):
-        jm.fit_spatial(study[1], square, seed=1)
+        jm.fit_spatial(study[1], square, seed=1, as_in_paper=True)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_another_map(square, study):
 )
 def test_bad_options(square, options, sentence):
     with pytest.raises(jm.StudyError, match=sentence):
-        jm.fit_spatial(few(square), square, seed=1, **options)
+        jm.fit_spatial(few(square), square, seed=1, **options, as_in_paper=True)
 
 
 @pytest.mark.parametrize("kind", PRIORS)
@@ -228,7 +230,7 @@ def test_values_say_what_they_are_in_one_line():
     areas, data = jm.example_study(seed=1)
     assert repr(areas) == f"Areas(77 areas, {len(areas.graph.edges)} pairs of neighbours, a map)"
     assert repr(data) == "Comparisons(1848 pairs shown, 1848 decided, 12 judges, winner is lower)"
-    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20)
+    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20, as_in_paper=True)
     assert repr(fit) == "Fit(spatial model, 77 areas, 1848 comparisons, 2 × 20 draws)"
     drawn = jm.schedule(areas, design="uniform", pairs=100, seed=1)
     assert repr(drawn) == "Schedule(100 pairs of 77 areas, uniform design, seed 1)"
@@ -248,5 +250,5 @@ def test_risk_is_high_where_the_rate_is(winner_is, higher):
     """Area a wins every comparison."""
     areas = Areas(("a", "b"), ("a", "b"), AreaGraph(2, [[0, 1]]))
     data = Comparisons.from_words(("a", "b"), ("x",) * 20, [0] * 20, [1] * 20, ("left",) * 20, winner_is=winner_is)
-    fit = jm.fit_standard(data, areas, seed=1, chains=2, warmup=20, draws=50)
+    fit = jm.fit_standard(data, areas, seed=1, chains=2, warmup=20, draws=50, as_in_paper=True)
     assert fit.areas.set_index("id")["risk_median"].idxmax() == higher

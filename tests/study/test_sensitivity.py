@@ -11,7 +11,7 @@ from judgemap.study.assess.comparing import VARIANCE_NUMBERS, read_variation
 def refit():
     areas, data = jm.example_study(seed=3)
     few = data.only(["4", "5"])
-    return lambda **changed: jm.fit_spatial(few, areas, seed=1, chains=4, draws=250, **changed)
+    return lambda **changed: jm.fit_spatial(few, areas, seed=1, chains=4, draws=250, **changed, as_in_paper=True)
 
 
 def test_a_wider_prior_lets_the_variance_grow(refit):

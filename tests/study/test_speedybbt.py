@@ -16,7 +16,7 @@ from judgemap.study.export import export_speedybbt, wide_draws
 @pytest.fixture(scope="module")
 def study():
     areas, data = jm.example_study(seed=1)
-    return areas, data, jm.fit_spatial(data, areas, seed=1, chains=2, draws=60)
+    return areas, data, jm.fit_spatial(data, areas, seed=1, chains=2, draws=60, as_in_paper=True)
 
 
 def test_winners_losers_and_the_prior(study, tmp_path):
@@ -41,13 +41,13 @@ def test_winners_losers_and_the_prior(study, tmp_path):
 
 def test_what_speedybbt_cannot_fit_is_refused(study, tmp_path):
     areas, data, _ = study
-    fixed = jm.fit_spatial(data, areas, seed=1, chains=2, draws=60, alpha=3.0)
+    fixed = jm.fit_spatial(data, areas, seed=1, chains=2, draws=60, alpha=3.0, as_in_paper=True)
     with pytest.raises(StudyError, match="α² inferred"):
         export_speedybbt(fixed, data, tmp_path / "r")
     tied = replace(
         data, outcome=np.where(np.arange(len(data)) < 40, Outcome.TIE, data.outcome).astype(data.outcome.dtype)
     )
-    with_ties = jm.fit_spatial(tied, areas, seed=1, chains=2, draws=60)
+    with_ties = jm.fit_spatial(tied, areas, seed=1, chains=2, draws=60, as_in_paper=True)
     with pytest.raises(StudyError, match="fit with --ties leave-out, and export"):
         export_speedybbt(with_ties, tied, tmp_path / "r")
 

@@ -96,7 +96,7 @@ def z_between(one, other):
 def ours_of(areas, left, right, answer, ties, **sizes):
     """Return the centred strengths and p of a fit, chain by chain."""
     data = Comparisons.from_words(areas.ids, [""] * len(left), left, right, list(answer), winner_is="higher")
-    fit = jm.fit_spatial(data, areas, ties=ties, seed=1, **sizes)
+    fit = jm.fit_spatial(data, areas, ties=ties, seed=1, **sizes, as_in_paper=True)
     chains = fit.inference_data.posterior.sizes["chain"]
     return np.c_[fit.record.sign * fit.risk, fit.tie_chance].reshape(chains, -1, len(areas.ids) + 1)
 

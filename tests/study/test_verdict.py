@@ -216,7 +216,7 @@ def test_a_map_that_was_hardly_asked_about_is_never_sound(compared):
     right = (left + rng.integers(1, compared, size=200)) % compared
     outcome = ["left" if better else "right" for better in rng.random(200) < 1 / (1 + np.exp((left - right) / 3.0))]
     data = Comparisons.from_words(areas.ids, ("ann", "bob") * 100, left, right, outcome)
-    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100, as_in_paper=True)
     found = Explanation(fit, data, left_out=1).verdict
     assert found.ground(Subject.AREAS).grade is Grade.NO
     assert "1 judge was left out" in found.ground(Subject.JUDGES).text
@@ -224,5 +224,5 @@ def test_a_map_that_was_hardly_asked_about_is_never_sound(compared):
 
 def test_answers_that_never_contradict_each_other_say_so(square):
     data = Comparisons.from_words(square.ids, ("ann", "bob") * 3, [0, 1, 2] * 2, [1, 2, 3] * 2, ("left",) * 6)
-    found = judge(jm.fit_standard(data, square, seed=1, chains=2, draws=100), data).verdict
+    found = judge(jm.fit_standard(data, square, seed=1, chains=2, draws=100, as_in_paper=True), data).verdict
     assert "No answer contradicts another" in found.ground(Subject.AREAS).text

@@ -118,7 +118,9 @@ def site(owned, judge, people, rows) -> Study:
             judge.answer("left")
         reader = Researcher.objects.create_user("reader@example.org", "a password")
         share_study(owned, "reader@example.org", people["owner"], to_read=True)
-        fit = FitSettings(chains=2, warmup=5, draws=20, seed=1).run(load_comparisons(owned), load_areas(owned.version))
+        fit = FitSettings(chains=2, warmup=5, draws=20, seed=1, as_in_paper=True).run(
+            load_comparisons(owned), load_areas(owned.version)
+        )
         run = FitRun.objects.create(
             study=owned, number=1, version=owned.version, status="done", settings={"model": "spatial"},
             info=json_value(fit.record.to_dict()), rows=table_of(fit), data_sha256=fit.record.data.sha256,

@@ -117,7 +117,7 @@ def describe(fit: Fit, folder: Path) -> str:
     asked = f"{data.used:,} comparisons of {data.areas:,} areas{judges}"
     drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']:,} draws in {record.seconds:.1f} s"
     judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:,.0f}"
-    lines = [f"{asked}, {record.model} model, seed {record.seed}.", *panel_lines(fit), "", highest_risk(fit).text(), ""]
+    lines = [f"{asked}, seed {record.seed}.", record.made_by, *panel_lines(fit), "", highest_risk(fit).text(), ""]
     if isinstance(fit, ClusterFit):
         table = cluster_table(fit)
         lines += [table.caption, table.text(), "", *between_lines(fit)]
@@ -138,12 +138,8 @@ def verdict_lines(verdict: "Verdict") -> list[str]:
 
 
 def panel_lines(fit: Fit) -> list[str]:
-    """Say whose view the map shows, and what the model adds to the paper's; nothing for the paper's own."""
-    if isinstance(fit, ClusterFit):
-        return [fit.words] if fit.words else []
-    if not isinstance(fit, PanelFit):
-        return []
-    return [fit.record.view.words, *([fit.words] if fit.words else [])]
+    """Say what was found out about judges, ties and smoothness."""
+    return [fit.words] if isinstance(fit, ClusterFit | PanelFit) and fit.words else []
 
 
 def between_lines(fit: ClusterFit) -> list[str]:

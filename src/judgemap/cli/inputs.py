@@ -16,6 +16,7 @@ from judgemap.study.fit.settings import (
     FitSettings,
     Setting,
     draw_seed,
+    option_of,
 )
 
 Options = dict[str, tuple[Any, Any]]
@@ -63,7 +64,7 @@ def with_areas(command: Callable[..., None]) -> Callable[..., None]:
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each setting of a fit instead of its parameter ``settings``."""
     options: Options = {
-        name: (Annotated[each.kind | None, typer.Option(f"--{name}", help=_help(each))], DEFAULTS.get(name))
+        name: (Annotated[each.kind | None, typer.Option(option_of(name), help=_help(each))], DEFAULTS.get(name))
         for name, each in SETTINGS.items()
     }
     return with_options(command, "settings", options, _settings)

@@ -7,7 +7,7 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.geo.maps import Areas
-from judgemap.study.fit.priors import PRIORS, prior_covariance
+from judgemap.study.fit.priors import PLAIN, PRIORS, prior_covariance
 
 
 @inputs.with_areas
@@ -16,7 +16,7 @@ def prior(
     areas: Areas,
     of: Annotated[str, typer.Option("--of", help="The area whose correlations to draw: id or name.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Picture to write: .svg, .png or .pdf.")],
-    kind: Annotated[str, typer.Option("--prior", help=f"One of {', '.join(PRIORS)}.")] = "communicability",
+    kind: Annotated[str, typer.Option("--prior", help=f"One of {', '.join(PRIORS)}.")] = PLAIN,
     length: Annotated[
         float | None, typer.Option(help="Length scale, in km (graph-exponential: in borders crossed).")
     ] = None,

@@ -49,7 +49,7 @@ def areas_table(fit: Fit) -> pd.DataFrame:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> areas_table(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).shape
+    >>> areas_table(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).shape
     (77, 11)
     """
     if isinstance(fit, ClusterFit):
@@ -73,7 +73,7 @@ def write_download(fit: Fit, kind: str, path: str | Path) -> Path:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=100)
+    >>> fit = jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_download(fit, "parquet", Path(folder, "areas.parquet"))
     ...     pd.read_parquet(path).shape
@@ -255,9 +255,9 @@ def settings_of(fit: Fit) -> FitSettings:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100, alpha=3.0)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100, alpha=3.0)
     >>> settings_of(fit).options()
-    ['--alpha', '3.0', '--chains', '2', '--warmup', '100', '--draws', '100', '--thin', '1', '--seed', '1']
+    ['--as-in-paper', '--alpha', '3.0', '--chains', '2', '--warmup', '100', '--draws', '100', ...]
     """
     used = fit.record.correlation
     if used is None or fit.record.model == "standard":
@@ -423,7 +423,7 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
 
     >>> import tempfile, judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     export_speedybbt(fit, data, Path(folder, "speedybbt"))
     ...     Path(folder, "speedybbt", "comparisons.csv").read_text().splitlines()[0]
@@ -461,7 +461,7 @@ def _remedy(fit: Fit) -> str:
     if settings.model == "clusters":
         return "with --model spatial"
     found = [] if settings.alpha is None else ["with α² inferred, not fixed"]
-    found += ["with --judges alike"] if settings.differ else []
+    found += [] if isinstance(settings.variance, InverseGamma) and not settings.differ else ["--as-in-paper"]
     found += [f"without --{name}" for name in ("side", "attention", "lapses") if getattr(settings, name)]
     found += ["with --smoothness paper"] if settings.smoothness == "infer" else []
     found += ["with --ties leave-out"] if fit.record.data.ties else []

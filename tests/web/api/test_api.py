@@ -51,7 +51,9 @@ def fitted(owned, judge, edit, rows) -> FitRun:
         study = editing.find_study("wards")
         for number in range(12):
             judge.answer(("left", "right")[number % 2])
-        fit = jm.fit_spatial(load_comparisons(study), load_areas(study.version), seed=1, chains=2, draws=20)
+        fit = jm.fit_spatial(
+            load_comparisons(study), load_areas(study.version), seed=1, chains=2, draws=20, as_in_paper=True
+        )
         run = FitRun.objects.create(
             study=study, number=1, version=study.version, status="done", settings={"model": "spatial"}, info=fit.info,
             rows=json.loads(fit.areas.to_json(orient="records")), data_sha256=load_comparisons(study).digest(),

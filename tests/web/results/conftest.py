@@ -26,8 +26,8 @@ JUDGES = ("anna000000", "ben0000000", "cleo000000")
 EACH = 60
 QUICK = {"chains": 2, "warmup": 60, "draws": 120, "seed": 1}
 SETTINGS = {
-    "spatial": FitSettings(**QUICK),
-    "without": FitSettings(**QUICK),
+    "spatial": FitSettings(**QUICK, as_in_paper=True),
+    "without": FitSettings(**QUICK, as_in_paper=True),
     "clusters": FitSettings(model="clusters", thin=2, **QUICK),
 }
 
@@ -140,7 +140,7 @@ def run(answered, keep) -> FitRun:
 @pytest.fixture(scope="session")
 def differing(areas, said) -> tuple[Made, list[FitView]]:
     """A fit of what was said in which judges differ, and its maps of the panel and of each judge."""
-    settings = FitSettings(judges="differ", attention=True, **QUICK)
+    settings = FitSettings(judges="differ", attention=True, **QUICK, as_in_paper=True)
     fit = settings.run(said, areas)
     findings = findings_of(fit, Explanation(fit, said))
     findings["parameters"] = json_value([asdict(each) for each in parameters(fit)])

@@ -63,7 +63,7 @@ def data(run):
 
 @pytest.fixture
 def fit(run, data):
-    return jm.fit_spatial(data, load_areas(run.version), seed=1, chains=2, draws=60)
+    return jm.fit_spatial(data, load_areas(run.version), seed=1, chains=2, draws=60, as_in_paper=True)
 
 
 def numbers(value):

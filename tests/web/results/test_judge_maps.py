@@ -38,7 +38,7 @@ def test_the_map_is_the_populations_until_another_is_asked_for(differ_run, page,
     for view, table in maps.items():
         html = page(differ_run, **({"view": view} if view else {})).content.decode()
         assert risks(html, table_rows) == written(table)
-        assert View(view or "population").words in html
+        assert View(view or "population").shows in html
     html = page(differ_run, judge=JUDGE).content.decode()
     assert risks(html, table_rows) == written(fit.judge_map(JUDGE))
     assert f"the view of judge {JUDGE} alone" in html
@@ -47,7 +47,7 @@ def test_the_map_is_the_populations_until_another_is_asked_for(differ_run, page,
 
 @pytest.mark.parametrize("query", [{"judge": "nobody"}, {"judge": "a\0b"}, {"view": "pooled"}, {"judge": "x" * 500}])
 def test_a_view_that_is_not_there_is_left_out_of_the_map_and_refused_as_a_file(differ_run, page, query):
-    assert View.POPULATION.words in page(differ_run, **query).content.decode()
+    assert View.POPULATION.shows in page(differ_run, **query).content.decode()
     assert page(differ_run, "download", "csv", **query).status_code == 404
 
 
@@ -64,8 +64,8 @@ def test_an_area_is_described_on_the_map_that_is_shown(differ_run, page, differi
 
 def test_every_page_says_whose_view_it_is(differ_run, run, page):
     for name in ("map", "judge_maps", "convergence", "checks", "compare", "files"):
-        assert View.POPULATION.words in page(differ_run, name).content.decode()
-        assert View.POOLED.words in page(run, name).content.decode()
+        assert View.POPULATION.shows in page(differ_run, name).content.decode()
+        assert View.POOLED.shows in page(run, name).content.decode()
         assert ("Judges’ views" in page(run, name).content.decode()) == (name == "judge_maps")
 
 
@@ -164,7 +164,7 @@ def test_a_worker_makes_the_judges_maps(answered, edit, carry_out, monkeypatch, 
     edit(design="adaptive")
     answered.refresh_from_db()
     monkeypatch.setattr(running, "steps", lambda fit: [step for step in STEPS(fit) if step[0] == "views"])
-    settings = FitSettings(judges="differ", chains=2, warmup=20, draws=20, seed=1)
+    settings = FitSettings(judges="differ", chains=2, warmup=20, draws=20, seed=1, as_in_paper=True)
     run = actions.ask_for_fit(answered, settings)
     carry_out(run)
     assert run.status == FitRun.Status.DONE
@@ -188,7 +188,7 @@ def test_the_adaptive_design_goes_by_the_last_fit_of_all_judges(differ_run, diff
 
 
 def test_one_judge_cannot_differ(answered, carry_out):
-    run = actions.ask_for_fit(answered, FitSettings(judges="differ", seed=1), only=[JUDGE])
+    run = actions.ask_for_fit(answered, FitSettings(judges="differ", seed=1, as_in_paper=True), only=[JUDGE])
     carry_out(run)
     assert run.status == FitRun.Status.FAILED
     assert "all answers come from one judge" in run.said

@@ -34,7 +34,12 @@ def risks(made):
 
 
 def test_every_two_fits_have_their_correlations(compared, risks):
-    titles = ["Fit 1: spatial model", "Fit 2: spatial model, without anna000000", "Fit 3: cluster model"]
+    paper = "as in the paper"
+    titles = [
+        f"Fit 1: spatial model, {paper}",
+        f"Fit 2: spatial model, without anna000000, {paper}",
+        "Fit 3: cluster model",
+    ]
     found = [
         (first.title, second.title, alike.pearson, alike.spearman) for first, second, alike in compared(2, 3).likeness
     ]

@@ -161,7 +161,10 @@ def test_no_other_kind(run, page, kind):
 def test_the_page_names_the_command_and_the_data(run, page, made):
     html = page(run, "files").content.decode()
     assert run.data_sha256 in html
-    assert "judgemap fit comparisons.csv --areas areas.geojson --chains 2 --warmup 60 --draws 120 --seed 1" in html
+    assert (
+        "judgemap fit comparisons.csv --areas areas.geojson --as-in-paper --chains 2 --warmup 60 --draws 120 --seed 1"
+        in html
+    )
 
 
 def test_no_pdf_of_a_briefing_that_is_not_there(run, page):

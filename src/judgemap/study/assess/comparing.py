@@ -170,9 +170,10 @@ Refit = Callable[..., Fit]
 """Fits again with the given options in place of those that a fit was made with, as in ``refit(chi=1.0)``."""
 Variation = tuple[str, list[float]]
 NUMBERS = CLUSTER_OPTIONS[1:]
-VARIANCE_NUMBERS = ("chi", "omega", "both")
-"""What can be varied in the prior α² ~ InvGamma(χ, ω): either by itself, or both set to the same value."""
+VARIANCE_NUMBERS = ("alpha_scale", "chi", "omega", "both")
+"""What can be varied: the scale of α's half-normal prior; χ or ω of α² ~ InvGamma(χ, ω), or both set to one value."""
 USUAL_VARIATIONS: tuple[Variation, ...] = (
+    ("alpha_scale", [2.5, 5.0, 10.0]),
     ("both", [0.01, 0.1, 1.0]),
     ("chi", [0.01, 1.0, 3.0]),
     ("omega", [0.01, 1.0, 10.0]),
@@ -200,12 +201,13 @@ def read_variation(text: str, names: Sequence[str] = NUMBERS) -> Variation:
 
 
 def variance_sensitivity(base: Fit, refit: Refit, variations: Iterable[Variation] = USUAL_VARIATIONS) -> pd.DataFrame:
-    """Refit the standard or spatial model under other priors α² ~ InvGamma(χ, ω), and compare every fit with ``base``.
+    """Refit the standard or spatial model under other priors of α, and compare every fit with ``base``.
 
-    Columns: ``parameter`` ('chi', 'omega', or 'both' set to the same) and ``value``; the prior's ``chi`` and ``omega``;
-    ``alpha2`` (posterior median) with its 95 % interval; for median risks, ``pearson`` and ``spearman`` with the base,
-    the largest ``change`` and the largest ``rank_change``; how many of the ten highest are the same (``same_top``);
-    ``sd_ratio``, the mean posterior sd relative to the base's; the worst R-hat.
+    Columns: ``parameter`` ('alpha_scale', 'chi', 'omega', or 'both' set to the same) and ``value``; the prior's
+    ``alpha_scale``, or ``chi`` and ``omega``; ``alpha2`` (posterior median) with its 95 % interval; for median risks,
+    ``pearson`` and ``spearman`` with the base, the largest ``change`` and the largest ``rank_change``; how many of the
+    ten highest are the same (``same_top``); ``sd_ratio``, the mean posterior sd relative to the base's; the worst
+    R-hat.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -216,8 +218,8 @@ def variance_sensitivity(base: Fit, refit: Refit, variations: Iterable[Variation
     """
     if base.record.model == "clusters" or base.settings.alpha is not None:
         raise StudyError(
-            "this fit has no prior of α² to vary (α² was fixed, or it is a cluster fit); fit the standard or the "
-            "spatial model with χ and ω"
+            "this fit has no prior of α to vary (α was fixed, or it is a cluster fit); fit the standard or the "
+            "spatial model with α inferred"
         )
     rows = [{"parameter": "(as fitted)", "value": np.nan, **_against(base, base)}]
     for name, values in variations:
@@ -254,16 +256,17 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
 def _varied(name: str, value: float) -> dict[str, Any]:
     if name not in VARIANCE_NUMBERS:
         hint = did_you_mean(name, VARIANCE_NUMBERS)
-        raise StudyError(f"the prior of α² has no {name!r}{hint}; choose one of {quoted(VARIANCE_NUMBERS)}")
+        raise StudyError(f"the prior of α has no {name!r}{hint}; choose one of {quoted(VARIANCE_NUMBERS)}")
+    if name == "alpha_scale":
+        return {name: value, "chi": None, "omega": None, "as_in_paper": False}
     return dict.fromkeys(("chi", "omega") if name == "both" else (name,), value)
 
 
-def _against(base: Fit, fit: Fit) -> dict[str, float]:
+def _against(base: Fit, fit: Fit) -> dict[str, Any]:
     compared = compare_fits(base, fit)
     low, middle, high = np.quantile(fit.alpha**2, [0.025, 0.5, 0.975])
     return {
-        "chi": fit.settings.chi,
-        "omega": fit.settings.omega,
+        **{name: fit.record.assumed.get(name, np.nan) for name in VARIANCE_NUMBERS[:3]},
         "alpha2": float(middle),
         "alpha2_low": float(low),
         "alpha2_high": float(high),
@@ -294,7 +297,7 @@ def _compare(base: ClusterFit, fit: ClusterFit) -> dict[str, float]:
 
 DIFFER = {"judges": "differ"}
 CANDIDATES: dict[str, dict[str, Any]] = {
-    "alike": {},
+    "alike": {"judges": "alike"},
     "differ": DIFFER,
     "independent": {**DIFFER, "disagreement": "independent"},
     "side": {**DIFFER, "side": True},

@@ -51,14 +51,16 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
     areas: Areas,
     *,
     seed: int,
-    prior: str = "communicability",
+    as_in_paper: bool = False,
+    prior: str | None = None,
     length: float | None = None,
     covariance: Covariance | None = None,
     alpha: float | None = None,
-    chi: float = 0.1,
-    omega: float = 0.1,
+    alpha_scale: float = 5.0,
+    chi: float | None = None,
+    omega: float | None = None,
     ties: str = "model",
-    judges: str = "alike",
+    judges: str | None = None,
     disagreement: str = "map",
     side: bool = False,
     attention: bool = False,
@@ -81,18 +83,24 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
         The comparisons, and the areas they were read with.
     seed
         The same seed gives the same numbers.
+    as_in_paper
+        The paper's model: prior "communicability", judges alike, and χ = ω = 0.1, unless you say otherwise.
     prior, length
-        The correlation of areas by name, one of `jm.prior_covariance`, with its length scale if it has one.
+        The correlation of areas by name, one of `jm.prior_covariance`, with its length scale if it has one; by default
+        "car".
     covariance
         A correlation built in Python, in place of ``prior``.
     alpha
-        α, if it is fixed; otherwise α² ~ InvGamma(χ, ω) is inferred.
+        α, if it is fixed; otherwise it is inferred.
+    alpha_scale
+        The prior of α is half-normal with this scale, unless ``chi`` or ``omega`` is given.
     chi, omega
-        Shape and scale of that prior.
+        Shape and scale of the paper's prior, α² ~ InvGamma(χ, ω).
     ties
         "model" (Rao and Kupper's rule, if there are ties), "davidson" or "leave-out".
     judges
-        "alike", or "differ": each judge has their own view, and the map is the population's; see `PanelFit`.
+        "alike", or "differ": each judge has their own view, and the map is the population's; see `PanelFit`. By default
+        they differ if at least three are named.
     disagreement
         When judges differ, their views follow the "map" or are "independent" from area to area.
     side, attention, lapses
@@ -134,11 +142,13 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     areas: Areas,
     *,
     seed: int,
+    as_in_paper: bool = False,
     alpha: float | None = None,
-    chi: float = 0.1,
-    omega: float = 0.1,
+    alpha_scale: float = 5.0,
+    chi: float | None = None,
+    omega: float | None = None,
     ties: str = "model",
-    judges: str = "alike",
+    judges: str | None = None,
     disagreement: str = "map",
     side: bool = False,
     attention: bool = False,
@@ -156,7 +166,7 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
 
     Parameters
     ----------
-    data, areas, seed, alpha, chi, omega, ties, judges, disagreement, side, attention, lapses
+    data, areas, seed, as_in_paper, alpha, alpha_scale, chi, omega, ties, judges, disagreement, side, attention, lapses
         As for `fit_spatial`; a judge's own view is independent from area to area, too.
     sampler, chains, warmup, draws, thin, cores, memory, watch
         As for `fit_spatial`.

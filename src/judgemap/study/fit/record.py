@@ -22,7 +22,7 @@ from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas, Bridge
 from judgemap.study.assess.verdict import Verdict
 from judgemap.study.data.comparisons import Comparisons, Direction, Outcome
-from judgemap.study.fit.settings import CLUSTER_OPTIONS, FitSettings, Run, View
+from judgemap.study.fit.settings import CLUSTER_OPTIONS, MODEL_NAMES, FitSettings, Run, View
 
 Json = dict[str, Any]
 GOOD_GAP = 0.1
@@ -138,9 +138,11 @@ class FitRecord:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> record = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100).record
+    >>> record = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100).record
     >>> record.model, record.correlation, record.assumed, record.plan.draws
     ('spatial', Correlation(kind='communicability', length=None), {'chi': 0.1, 'omega': 0.1}, 100)
+    >>> record.made_by
+    'The map shows all answers taken together, as if one person had given them, by the spatial model as in the paper.'
     >>> FitRecord.from_dict(record.to_dict()) == record
     True
     """
@@ -155,6 +157,8 @@ class FitRecord:
     winner_is: Direction
     view: View = View.POOLED
     """Whose map the fit shows."""
+    why: str = ""
+    """Why judges differ or are alike in the model."""
     data: DataFacts
     versions: Mapping[str, str]
     bridges: tuple[Bridge, ...]
@@ -200,6 +204,24 @@ class FitRecord:
         return self.correlation.text if self.correlation is not None else ""
 
     @property
+    def made_by(self) -> str:
+        """Which model made the map, and whose view it shows, in one sentence."""
+        settings, parts = self.settings, []
+        if self.model != "clusters":
+            if settings.as_in_paper and settings.chosen_as_in_paper:
+                parts.append("as in the paper")
+            else:
+                parts += [f"with the prior {self.prior}"] if self.model == "spatial" else []
+                how = "who differ" if settings.differ else "taken to be alike"
+                parts.append(f"judges {how} ({self.why})" if self.why else f"judges {how}")
+        parts += ["ties"] if self.data.ties else []
+        parts += [
+            title for title in settings.titles if title not in ("as in the paper", "judges alike", "judges differ")
+        ]
+        which = " ".join([f"the {MODEL_NAMES[self.model]} model", ", ".join(parts)]).rstrip()
+        return f"The map shows {self.view.shows}, by {which}."
+
+    @property
     def risk(self) -> str:
         """What risk is, in terms of the strength λ."""
         return "minus the centred strength" if self.winner_is == "lower" else "the centred strength"
@@ -230,7 +252,7 @@ class FitRecord:
             "note_kinds": [note.kind.value for note in self.notes],
             "verdict": self.verdict and self.verdict.to_dict(),
         }
-        named = ("model", "prior", "sampler", "seed", "risk")
+        named = ("model", "made_by", "prior", "sampler", "seed", "risk")
         made = {name: getattr(self, name) for name in named}
         made |= {"hyperparameters": self.assumed, "plan": self.plan.numbers()}
         return made | {name: value for name, value in told.items() if value is not None}
@@ -306,6 +328,7 @@ def begin_record(
         complete=draws.complete,
         seconds=seconds,
         winner_is=data.winner_is,
+        why=run.why,
         data=data_facts(data, counts, areas),
         versions=versions(),
         bridges=areas.bridges,

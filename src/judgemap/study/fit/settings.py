@@ -1,6 +1,7 @@
 """The settings of a fit: each with its type, its limits and its meaning, for Python, commands, forms and API.
 
-`FitSettings` is what somebody asks for; a `Run` is that for one map, with every number filled in.
+`FitSettings` is what somebody asks for. What is left open is filled in for the data and the map at hand, once, by
+`FitSettings.chosen_for`: the plain fit, or the paper's model (`as_in_paper`). A `Run` is the result, ready to sample.
 """
 
 import math
@@ -19,13 +20,21 @@ from judgemap.core.model.clusters import ClusterPrior, decay, window
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Side, Smoothness
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import DENSE_LIMIT, Covariance, FixedVariance, InverseGamma, VariancePrior, independent
+from judgemap.core.model.prior import (
+    DENSE_LIMIT,
+    Covariance,
+    FixedVariance,
+    HalfNormal,
+    InverseGamma,
+    VariancePrior,
+    independent,
+)
 from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons, Direction
-from judgemap.study.fit.priors import PRIORS
+from judgemap.study.fit.priors import PLAIN, PRIORS
 
 if TYPE_CHECKING:
     from judgemap.study.fit.result import Fit
@@ -33,13 +42,21 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MODELS = ("spatial", "standard", "clusters")
 NORMAL_MODELS = ("spatial", "standard")
+MODEL_NAMES = {"spatial": "spatial", "standard": "standard", "clusters": "clustering"}
+"""What a model is called in a sentence."""
 KINDS = {bool: "true or false", str: "a word", int: "a whole number", float: "a finite number"}
 TIES: dict[str, TieRule | None] = {"model": TieRule.RAO_KUPPER, "davidson": TieRule.DAVIDSON, "leave-out": None}
 AFFINITIES = ("communicability", "window", "decay")
 LOSSES = {"vi": "least variation of information", "binder": "least Binder loss"}
 SAMPLER_NAMES = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Gibbs, as in the paper"}
 JUDGE_OPTIONS = ("ties", "judges", "disagreement", "side", "attention", "lapses", "smoothness")
-"""The settings about judges, ties and smoothness; with none of them changed, the model is the paper's."""
+"""The settings about judges, ties and smoothness."""
+PAPER: dict[str, Any] = {"prior": "communicability", "judges": "alike", "chi": 0.1, "omega": 0.1}
+"""What the paper's model has in place of the plain fit's car, judges by the data, and half-normal prior of α."""
+FEWEST_JUDGES = 3
+"""From this many named judges on, the plain fit lets them differ: two cannot show how far people differ."""
+MOST_WITH_JUDGES = 1_000
+"""The most areas for which it does: every judge has a map of their own, which takes hours on larger maps."""
 CLUSTER_OPTIONS = ("affinity", "length", "beta", "mu0", "kappa0", "a0", "b0")
 """The settings of the cluster model's prior; see `judgemap.core.model.clusters` for what they mean."""
 LARGEST_SEED = 2**53
@@ -164,11 +181,13 @@ class View(StrEnum):
     """Whose map a fit shows."""
 
     POOLED = "pooled"
-    """All answers taken together, as if one person had given them."""
     POPULATION = "population"
-    """What other judges of the same kind would see on average."""
     PANEL = "panel"
-    """What these judges see on average, each counting equally."""
+
+    @property
+    def shows(self) -> str:
+        """What the map shows, to follow those words in a sentence."""
+        return _SHOWS[self]
 
     @property
     def words(self) -> str:
@@ -177,19 +196,21 @@ class View(StrEnum):
         >>> View.PANEL.words
         'The map shows the view of these judges, each with equal weight.'
         """
-        return _WORDS[self]
+        return f"The map shows {self.shows}."
 
 
-_WORDS = {
-    View.POOLED: "The map pools all answers, as if one person had given them.",
-    View.POPULATION: "The map shows the view of the population of judges: what others like them would see on average.",
-    View.PANEL: "The map shows the view of these judges, each with equal weight.",
+_SHOWS = {
+    View.POOLED: "all answers taken together, as if one person had given them",
+    View.POPULATION: "the view of the population of judges, what others like them would see on average",
+    View.PANEL: "the view of these judges, each with equal weight",
 }
 
 
 _TITLES = {
+    ("as_in_paper", True): "as in the paper",
     ("ties", "davidson"): "Davidson's ties",
     ("ties", "leave-out"): "ties left out",
+    ("judges", "alike"): "judges alike",
     ("judges", "differ"): "judges differ",
     ("disagreement", "independent"): "independent views",
     ("side", True): "sides",
@@ -201,10 +222,11 @@ _TITLES = {
 
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
-    """The settings of `judgemap fit`: the model, what it assumes, and how long it runs. None means the model's default.
+    """The settings of `judgemap fit`: the model, what it assumes, and how long it runs.
 
-    The same settings give the same numbers from the same data, whether from the command line, from Python or on the
-    study server. If no seed is given, one is drawn.
+    None means that the plain fit's choice is made for the data, or the paper's with ``as_in_paper``. The same settings
+    give the same numbers from the same data, whether from the command line, from Python or on the study server. If no
+    seed is given, one is drawn.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -228,11 +250,15 @@ class FitSettings:
             "clusters": "Clusters: areas fall into groups of similar risk, by location and answers together",
         },
     )
-    prior: str = new_setting(
-        "communicability",
+    as_in_paper: bool = _of_judges(
+        "As in the paper",
+        "The paper's model: the prior communicability, all judges alike, and an inverse-gamma prior of α².",
+    )
+    prior: str | None = new_setting(
+        None,
         str,
         "Prior correlation",
-        "Correlation of areas in the spatial model.",
+        f"Correlation of areas in the spatial model, {PLAIN} by default.",
         choices=PRIORS,
         models=("spatial",),
     )
@@ -248,11 +274,23 @@ class FitSettings:
     alpha: float | None = _of_normal(
         None, "α, fixed", "Fix α, the prior's standard deviation; otherwise inferred.", _check_alpha
     )
-    chi: float = _of_normal(
-        InverseGamma().shape, "χ", "Shape of the inverse-gamma prior of α².", lambda x: InverseGamma(shape=x)
+    alpha_scale: float = _of_normal(
+        HalfNormal().scale,
+        "s, scale of α",
+        "Scale of the half-normal prior of α; not used if α is fixed or has the paper's prior.",
+        lambda x: HalfNormal(scale=x),
     )
-    omega: float = _of_normal(
-        InverseGamma().scale, "ω", "Scale of the inverse-gamma prior of α².", lambda x: InverseGamma(scale=x)
+    chi: float | None = _of_normal(
+        None,
+        "χ",
+        "Shape of the paper's inverse-gamma prior of α², in place of the half-normal one.",
+        lambda x: InverseGamma(shape=x),
+    )
+    omega: float | None = _of_normal(
+        None,
+        "ω",
+        "Scale of the paper's inverse-gamma prior of α², in place of the half-normal one.",
+        lambda x: InverseGamma(scale=x),
     )
     ties: str = _of_judges(
         "Ties",
@@ -260,14 +298,18 @@ class FitSettings:
         {
             "model": "In the model (Rao and Kupper)",
             "davidson": "In the model (Davidson)",
-            "leave-out": "Left out, as in the paper",
+            "leave-out": "Left out",
         },
         models=MODELS,
     )
-    judges: str = _of_judges(
+    judges: str | None = new_setting(
+        None,
+        str,
         "Judges",
-        "Whether all judges share one map, or each has their own view around the population's.",
-        {"alike": "Alike, as in the paper", "differ": "Differ: each has their own view"},
+        "Whether all judges share one map, or each has their own view around the population's, which is the default if "
+        f"at least {FEWEST_JUDGES} are named.",
+        choices={"differ": "Differ: each has their own view", "alike": "Alike, as in the paper"},
+        models=NORMAL_MODELS,
     )
     disagreement: str = _of_judges(
         "Disagreement of judges",
@@ -350,16 +392,19 @@ class FitSettings:
                 "'model' or 'leave-out'"
             )
             raise StudyError(text, field="ties")
-        for name in self._about_judges:
-            if self.model not in SETTINGS[name].models:
+        for name, value in self._about_judges.items():
+            if self.model not in SETTINGS[name].models and value != "alike":
                 fitting = " or ".join(map(repr, SETTINGS[name].models))
                 text = f"{name}: the model {self.model!r} has no such part; choose the model {fitting}, or leave it out"
                 raise StudyError(text, field=name)
 
     @cached_property
     def variance(self) -> VariancePrior:
-        """The prior of α²."""
-        return InverseGamma(self.chi, self.omega) if self.alpha is None else FixedVariance(self.alpha**2)
+        """The prior of α."""
+        if self.alpha is not None:
+            return FixedVariance(self.alpha**2)
+        given = {name: value for name, value in (("shape", self.chi), ("scale", self.omega)) if value is not None}
+        return InverseGamma(**given) if given or self.as_in_paper else HalfNormal(self.alpha_scale)
 
     @property
     def differ(self) -> bool:
@@ -370,7 +415,7 @@ class FitSettings:
     def by_judge(self) -> bool:
         """Whether anything differs from judge to judge.
 
-        >>> FitSettings(judges="differ").by_judge, FitSettings().by_judge
+        >>> FitSettings(judges="differ").by_judge, FitSettings(judges="alike").by_judge
         (True, False)
         """
         return self.differ or self.side or self.attention or self.lapses
@@ -382,12 +427,61 @@ class FitSettings:
 
     @property
     def titles(self) -> list[str]:
-        """What distinguishes a fit from the paper's model, in a few words each.
+        """What distinguishes these settings from the plain fit, in a few words each.
 
-        >>> FitSettings(judges="differ", side=True).titles
-        ['judges differ', 'sides']
+        >>> FitSettings(as_in_paper=True).titles, FitSettings(judges="differ", side=True).titles
+        (['as in the paper'], ['judges differ', 'sides'])
         """
-        return [_TITLES[each] for each in self._about_judges.items() if each in _TITLES]
+        asked = {"as_in_paper": self.as_in_paper, **self._about_judges}
+        return [_TITLES[each] for each in asked.items() if each in _TITLES]
+
+    @property
+    def chosen_as_in_paper(self) -> bool:
+        """Whether, once everything is chosen, the model is the paper's."""
+        return all(getattr(self, name) in (value, None) for name, value in PAPER.items()) and self.alpha is None
+
+    def chosen_for(self, data: Comparisons, n_areas: int) -> tuple["FitSettings", str]:
+        """Fill in what was left open, for these data; also return why judges differ or are alike.
+
+        >>> data = Comparisons.from_words(("a", "b"), ["x", "y", "z", "z"], [0] * 4, [1] * 4, ["left"] * 4)
+        >>> chosen, why = FitSettings(seed=1).chosen_for(data, 2)
+        >>> chosen.prior, chosen.judges, why
+        ('car', 'differ', '3 judges are named')
+        >>> FitSettings(seed=1, as_in_paper=True).chosen_for(data, 2)[0].judges
+        'alike'
+        """
+        if self.model == "clusters":
+            return self, ""
+        if self.judges is not None:
+            judges, why = self.judges, "as asked"
+        elif self.as_in_paper:
+            judges, why = "alike", "as in the paper"
+        else:
+            judges, why = self._judges_for(data, n_areas)
+        prior = None if self.model == "standard" else self.prior or (PAPER["prior"] if self.as_in_paper else PLAIN)
+        chi, omega = self.chi, self.omega
+        if self.as_in_paper and self.alpha is None:
+            chi, omega = (
+                PAPER[name] if getattr(self, name) is None else getattr(self, name) for name in ("chi", "omega")
+            )
+        return replace(self, prior=prior, judges=judges, chi=chi, omega=omega), why
+
+    def _judges_for(self, data: Comparisons, n_areas: int) -> tuple[str, str]:
+        """Decide whether judges differ: wherever the data name enough of them, and the sampler can tell them apart."""
+        answered = data.decided | data.tied
+        answers = np.bincount(data.judge[answered & (data.judge >= 0)], minlength=1)
+        named = int((answers > 0).sum())
+        if n_areas > MOST_WITH_JUDGES:
+            return "alike", f"there are more than {MOST_WITH_JUDGES:,} areas"
+        if self.sampler == "gibbs":
+            return "alike", "the Gibbs sampler cannot tell them apart"
+        if named < FEWEST_JUDGES:
+            return "alike", f"fewer than {FEWEST_JUDGES} are named"
+        if (answered & (data.judge < 0)).any():
+            return "alike", "some answers do not name their judge"
+        if answers.max() == 1:
+            return "alike", "no judge answered twice"
+        return "differ", f"{named:,} judges are named"
 
     @property
     def _about_judges(self) -> dict[str, Any]:
@@ -535,17 +629,18 @@ class FitSettings:
                 f"covariance must be one that jm.prior_covariance returns, received {covariance!r}; to choose a prior "
                 "by its name, write prior="
             )
-        return fit(Run(self, self.plan_for(len(areas)), cores, memory, watch), data, areas, covariance)
+        chosen, why = self.chosen_for(data, len(areas))
+        return fit(Run(chosen, chosen.plan_for(len(areas)), cores, memory, watch, why), data, areas, covariance)
 
     def options(self) -> list[str]:
-        """Return the command-line options: those that differ from the default, and the seed.
+        """Return the command-line options: those that differ from the default or the paper's, and the seed.
 
         >>> FitSettings(model="clusters", beta=1e-6, seed=7).options()
         ['--model', 'clusters', '--beta', '1e-06', '--seed', '7']
         """
-        given = {name: getattr(self, name) for name in SETTINGS}
-        changed = {name: value for name, value in given.items() if name == "seed" or value != DEFAULTS[name]}
-        pairs = ([f"--{name}"] if value is True else [f"--{name}", str(value)] for name, value in changed.items())
+        usual = DEFAULTS | (PAPER if self.as_in_paper else {})
+        given = {option_of(name): getattr(self, name) for name in SETTINGS if getattr(self, name) != usual.get(name)}
+        pairs = ([name] if value is True else [name, str(value)] for name, value in given.items() if value is not None)
         return [word for pair in pairs for word in pair]
 
     def command(self, comparisons: str, areas_file: str, winner_is: Direction = "lower") -> str:
@@ -581,6 +676,15 @@ class FitSettings:
         return cls(**given)
 
 
+def option_of(name: str) -> str:
+    """Return the command-line option of a setting.
+
+    >>> option_of("as_in_paper")
+    '--as-in-paper'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(FitSettings)}
 """Every setting by name, in the order of the command line."""
 DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(FitSettings) if each.name != "seed"}
@@ -595,6 +699,8 @@ class Run:
     cores: int = 1
     memory: float | None = None
     watch: Watcher | None = None
+    why: str = ""
+    """Why judges differ or are alike."""
 
     def timed(self, sampling: Callable[[np.random.Generator], T]) -> tuple[T, float]:
         """Sample, and return the draws and the seconds taken; if sampling breaks down, say so in a sentence."""

@@ -210,7 +210,7 @@ class StudyPlan(Displayed):
 
         >>> import judgemap as jm
         >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, differ=1.0, designs=("uniform",), simulations=6)
-        >>> 0 < plan.helps_little < 200
+        >>> plan.helps_little < 200
         True
         """
         sd = self.over_grid("sd")[:-1, self.at[1]]

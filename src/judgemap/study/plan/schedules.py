@@ -12,9 +12,10 @@ from judgemap.core.design import designs
 from judgemap.core.design.designs import PairDesign
 from judgemap.core.design.optimal import OPTIMAL_LIMIT, Panel, optimal
 from judgemap.core.design.schedule import ListOptions, draw_list
+from judgemap.core.model.car import intrinsic_car
 from judgemap.core.model.communicability import PairValues
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.prior import Covariance, communicability, covariance_of
+from judgemap.core.model.prior import Covariance, covariance_of
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
@@ -205,7 +206,7 @@ def pair_design(
                         f"{graph.n_areas:,} areas are too many: the optimal design can be computed for up to "
                         f"{OPTIMAL_LIMIT:,}; choose 'principal', or name what each judge knows"
                     )
-                return _optimal(communicability(graph), alpha, comparisons, panel)
+                return _optimal(intrinsic_car(graph), alpha, comparisons, panel)
     except ValueError as error:
         raise StudyError(str(error)) from None
     raise StudyError(f"there is no design {name!r}{did_you_mean(name, DESIGNS)}; the designs are {quoted(DESIGNS)}")

@@ -33,12 +33,8 @@ from django.db.models import Count, F, Max, QuerySet
 from judgemap.core.design import adaptive
 from judgemap.core.design.adaptive import AdaptiveState, Known
 from judgemap.core.design.designs import PairDesign, uniform
-from judgemap.core.model.prior import (
-    Covariance,
-    FixedVariance,
-    Model,
-    communicability,
-)
+from judgemap.core.model.car import intrinsic_car
+from judgemap.core.model.prior import Covariance, FixedVariance, Model
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.fastpath import PreparedQuery
@@ -336,7 +332,7 @@ def _from_all(version: StudyVersion) -> AdaptiveState:
 
 @lru_cache(maxsize=16)
 def _prior(version_id: int) -> Covariance:
-    return communicability(load_graph(StudyVersion.objects.get(pk=version_id)))
+    return intrinsic_car(load_graph(StudyVersion.objects.get(pk=version_id)))
 
 
 def _draw_repeat(

@@ -28,8 +28,10 @@ MOST_NUMBERS = 50_000_000
 MOST_STEPS = 5_000_000
 """The most steps that all chains of a fit may take together: some minutes at the usual speed."""
 LEAST_EVERY = 10
+SCALES = (2.5, 5.0, 10.0)
+"""Scales of the half-normal prior of α: half the usual one, the usual one, and twice that."""
 VARIANCES = ((0.01, 0.01), (0.1, 0.1), (1.0, 1.0), (2.0, 1.0))
-"""Shapes χ and scales ω of the prior of α²: weaker and stronger than the usual 0.1, 0.1, and one that has a mean."""
+"""As in the paper, shapes χ and scales ω of the prior of α²: weaker and stronger than 0.1, 0.1, and one with a mean."""
 BETAS = (1e-10, 1e-8, 1e-6, 1e-4)
 """Values of β, the weight of an area's link to itself: the larger it is, the more clusters the prior expects."""
 NOTE = "requested on the judges' page"
@@ -214,16 +216,19 @@ def other_priors(settings: FitSettings) -> list[FitSettings]:
 
     The paper has such a sensitivity analysis in its supplement; the values are ours.
 
-    >>> [(each.chi, each.omega) for each in other_priors(FitSettings(seed=1))]
-    [(0.01, 0.01), (1.0, 1.0), (2.0, 1.0)]
+    >>> [each.variance for each in other_priors(FitSettings(seed=1))]
+    [HalfNormal(scale=2.5), HalfNormal(scale=10.0), InverseGamma(shape=0.1, scale=0.1)]
     >>> [each.beta for each in other_priors(FitSettings(model="clusters", seed=1))]
     [1e-10, 1e-06, 0.0001]
     """
     if settings.model == "clusters":
         varied = [replace(settings, beta=beta) for beta in BETAS]
     else:
-        varied = [replace(settings, chi=chi, omega=omega, alpha=None) for chi, omega in VARIANCES]
-    return [each for each in varied if each != settings]
+        plain = replace(settings, alpha=None, chi=None, omega=None)
+        varied = [replace(plain, chi=chi, omega=omega) for chi, omega in VARIANCES]
+        if not settings.as_in_paper:
+            varied = [replace(plain, alpha_scale=scale) for scale in SCALES] + varied[1:2]
+    return [each for each in varied if each.variance != settings.variance or each.beta != settings.beta]
 
 
 def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:

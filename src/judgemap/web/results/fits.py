@@ -208,7 +208,7 @@ USES = (
     ("without", _("All except the judges ticked below")),
     ("only", _("Only the judges ticked below")),
 )
-ON_TOP = ("model", "judges")
+ON_TOP = ("model", "as_in_paper", "judges")
 """The settings that everybody sees; the others are in groups."""
 OF_JUDGES = "Judges and their answers"
 GROUPS = (OF_JUDGES, "The spatial and the standard model", "Clusters", "Sampling")
@@ -234,11 +234,13 @@ def new(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "fits/new.html", context, status=400 if form.errors else 200)
 
 
-def make_field(setting: Setting) -> forms.Field:
+def make_field(name: str) -> forms.Field:
     """Make the field of a setting; if left empty, the default applies."""
+    setting = SETTINGS[name]
     shown: dict[str, Any] = {"label": setting.label, "required": False, "help_text": setting.help.replace("'", "’")}
     if setting.choices:
-        return forms.ChoiceField(choices=list(setting.choices.items()), **shown)
+        chosen = [] if DEFAULTS[name] else [("", _("Chosen for you"))]
+        return forms.ChoiceField(choices=[*chosen, *setting.choices.items()], **shown)
     if setting.kind is bool:
         return forms.BooleanField(**shown)
     if setting.kind is int:
@@ -264,12 +266,17 @@ class FitForm(StudyForm):
         widget=forms.RadioSelect,
         initial="spatial",
     )
+    as_in_paper = forms.BooleanField(
+        label=SETTINGS["as_in_paper"].label,
+        required=False,
+        help_text=SETTINGS["as_in_paper"].help.replace("'", "’"),
+    )
     judges = forms.ChoiceField(
         label=SETTINGS["judges"].label,
         required=False,
-        choices=list(SETTINGS["judges"].choices.items()),
+        choices=[("", _("Chosen for you")), *SETTINGS["judges"].choices.items()],
         widget=forms.RadioSelect,
-        initial="alike",
+        initial="",
         help_text=SETTINGS["judges"].help.replace("'", "’"),
     )
     use = forms.ChoiceField(
@@ -285,7 +292,7 @@ class FitForm(StudyForm):
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
-        self.fields |= {name: make_field(each) for name, each in SETTINGS.items() if name not in ON_TOP}
+        self.fields |= {name: make_field(name) for name in SETTINGS if name not in ON_TOP}
         # Large maps are fitted without ties, so a form that says nothing about ties must not be refused.
         self.usual = {"ties": "leave-out"} if study.areas.count() > LARGE else {}
         usual = {name: value for name, value in DEFAULTS.items() if value is not None} | self.usual

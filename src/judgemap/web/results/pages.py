@@ -125,7 +125,7 @@ def show_page(
     add_verdicts([run])
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
-        "tab": template, "whose": run.record.view.words, "differs": run.record.view is not MapView.POOLED,
+        "tab": template, "whose": run.record.made_by, "differs": run.record.view is not MapView.POOLED,
         "doubted": run.doubts_judges, "verdict": run.verdict, "verdict_tabs": VERDICT_TABS,
     }  # fmt: skip
     return render(request, template, {**shared, **context})
@@ -156,7 +156,7 @@ class SeenMap:
     def words(self) -> str:
         """Whose view the map shows, in a sentence."""
         if self.kept is None:
-            return self.run.record.view.words
+            return self.run.record.made_by
         if self.kept.judge:
             return _("The map shows the view of judge %(judge)s alone, as far as the answers show it.") % {
                 "judge": self.kept.judge

@@ -8,9 +8,9 @@ from django.utils.translation import gettext
 
 from judgemap.core.design.designs import PairDesign, naive_spatial, principal_component, uniform
 from judgemap.core.design.optimal import OPTIMAL_LIMIT, optimal
+from judgemap.core.model.car import intrinsic_car
 from judgemap.core.model.communicability import PairValues
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.prior import communicability
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import AreasSource
@@ -107,7 +107,7 @@ def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | Non
         )
     if name != "optimal":
         return None
-    offsets = optimal(communicability(graph), ALPHA, JUDGES * recommended).offsets
+    offsets = optimal(intrinsic_car(graph), ALPHA, JUDGES * recommended).offsets
     packed = io.BytesIO()
     np.savez_compressed(packed, n_areas=np.array(offsets.n_areas), keys=offsets.keys, values=offsets.values)
     return packed.getvalue()

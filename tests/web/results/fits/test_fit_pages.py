@@ -50,7 +50,7 @@ def test_one_button_is_enough(judged, send, page, make):
 def test_the_form_has_every_option_of_the_command(judged):
     assert set(FitSettings(seed=1).to_dict()) <= set(FitForm(judged).fields)
     grouped = {field.name for _, fields in FitForm(judged).grouped for field in fields}
-    assert grouped == set(FitForm(judged).fields) - {"model", "judges", "use", "named", "note"}
+    assert grouped == set(FitForm(judged).fields) - {"model", "as_in_paper", "judges", "use", "named", "note"}
 
 
 def test_the_form_as_it_is_shown_asks_for_the_usual_fit(judged, page):

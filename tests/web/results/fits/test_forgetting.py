@@ -129,7 +129,7 @@ def test_a_fit_of_the_one_judge_loses_its_results(judged, ask, make, leave, how)
 
 def test_a_fit_that_describes_every_judge_loses_its_results(judged, ask, make, leave):
     gone, *_ = judged.judge_names
-    run = make(ask(judged, FitSettings(judges="differ", chains=2, warmup=20, draws=60, seed=1)))
+    run = make(ask(judged, FitSettings(judges="differ", chains=2, warmup=20, draws=60, seed=1, as_in_paper=True)))
     assert gone in open_fit(run).judges
     leave(gone)
     run.refresh_from_db()
@@ -236,7 +236,7 @@ def test_a_fit_says_that_answers_it_counts_were_withdrawn_since(judged, ask, mak
 
 
 def test_a_fit_that_had_to_go_did_not_fail(judged, ask, make, leave, clients):
-    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=20, seed=1, judges="differ")))
+    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=20, seed=1, judges="differ", as_in_paper=True)))
     leave(judged.judge_names[0])
     run.refresh_from_db()
     assert (run.status, run.label) == ("failed", "removed")

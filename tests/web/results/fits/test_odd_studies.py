@@ -17,8 +17,8 @@ from judgemap.web.studies.models import Study
 
 QUICK = {"chains": 2, "warmup": 5, "draws": 20, "seed": 1}
 MODELS = {
-    "spatial": FitSettings(**QUICK),
-    "standard": FitSettings(model="standard", **QUICK),
+    "spatial": FitSettings(**QUICK, as_in_paper=True),
+    "standard": FitSettings(model="standard", **QUICK, as_in_paper=True),
     "clusters": FitSettings(model="clusters", thin=1, **QUICK),
 }
 PAGES = ("map", "convergence", "checks", "compare", "files", "briefing")

@@ -276,7 +276,7 @@ def _record(fit: Fit) -> tuple[tuple[str, str], ...]:
     record, sizes = fit.record, fit.posterior.sizes
     given = ", ".join(f"{name} {value}" for name, value in record.assumed.items() if name != "affinity")
     return (
-        ("Model", "{} Bradley-Terry: {}".format(*MODELS[record.model])),
+        ("Model", f"{record.made_by} In this model, {MODELS[record.model][1]}."),
         ("Prior", f"{record.prior}; {given}"),
         ("Risk", record.risk),
         ("Sampler", SAMPLER_NAMES[record.sampler]),
