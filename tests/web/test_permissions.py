@@ -262,7 +262,7 @@ class Controls(HTMLParser):
     def __init__(self, page):
         super().__init__()
         self.form, self.usable, self.shown = None, [], []
-        self.disabled = False
+        self.fieldsets = []  # whether each that is open is disabled
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
@@ -271,15 +271,16 @@ class Controls(HTMLParser):
             harmless = attrs.get("method", "get") == "get" or "reading" in (attrs.get("class") or "")
             self.form = None if harmless else attrs.get("action", "here")
         elif tag == "fieldset":
-            self.disabled = self.disabled or "disabled" in attrs  # those within, which choices have, say nothing
+            self.fieldsets.append("disabled" in attrs)
         elif tag in ("input", "select", "textarea", "button") and self.form and attrs.get("type") != "hidden":
             self.shown.append(attrs.get("name"))
-            if not self.disabled and "disabled" not in attrs and "logout" not in self.form:
+            if not any(self.fieldsets) and "disabled" not in attrs and "logout" not in self.form:
                 self.usable.append((self.form, attrs.get("name")))
 
     def handle_endtag(self, tag):
-        if tag == "form":
-            self.form, self.disabled = None, False
+        if tag == "fieldset":
+            self.fieldsets.pop()
+        self.form = None if tag == "form" else self.form
 
 
 VALUES = {

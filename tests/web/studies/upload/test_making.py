@@ -331,6 +331,7 @@ def test_rows_that_are_no_areas_are_listed_and_settled(clients, make):
     assert [area.code for area in study.areas.order_by("position")] == ["a", "b", "row-4"]
     notes = study.acts.get(verb="map read").detail["notes"]
     assert any("joined into one area: 'b'" in note for note in notes)
+    assert any("slivers" in note and "were left out: 'sliver'" in note for note in notes), "not joined, which is usual"
 
 
 def test_a_file_without_a_place_gets_guesses(clients, make):

@@ -326,7 +326,11 @@ class ColumnsForm(StudyForm):
         """Return the faults of the outlines, and those of the ids in the column that is chosen."""
         chosen = self.data.get("id") if self.is_bound else self.initial.get("id")
         column = self.columns.get(str(chosen))
-        return self.found.faults + (column.faults if column else [])
+        if column is None:
+            return self.found.faults
+        unlabelled = FaultyRows(FaultKind.NO_ID, column.empty, [f"row {row}" for row in column.empty_rows])
+        shared = FaultyRows(FaultKind.SAME_ID, column.repeated, column.repeated_values)
+        return self.found.faults + [each for each in (unlabelled, shared) if each.count]
 
     def clean(self) -> dict[str, Any]:
         """Ask for what the file leaves open: a place, and what to do about missing or repeated ids."""

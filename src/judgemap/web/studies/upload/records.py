@@ -52,13 +52,6 @@ class Column(msgspec.Struct, frozen=True):
     repeated: int
     repeated_values: list[str]
 
-    @property
-    def faults(self) -> list[FaultyRows]:
-        """What is wrong with the rows if this column has the ids."""
-        rows = FaultyRows(FaultKind.NO_ID, self.empty, [f"row {row}" for row in self.empty_rows])
-        ids = FaultyRows(FaultKind.SAME_ID, self.repeated, self.repeated_values)
-        return [each for each in (rows, ids) if each.count]
-
 
 class Spot(msgspec.Struct, frozen=True):
     """The middle of a map in degrees, and how many kilometres it is across."""
