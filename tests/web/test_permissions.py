@@ -77,7 +77,7 @@ TABLE = [
     ("fits:explained", "get", {}, READ),
     ("fits:cancel", "post", {}, MOVE),
     ("fits:again", "post", {}, MOVE),
-    ("fits:differ", "post", {}, MOVE),
+    ("fits:remedy", "post", {"remedy": "--judges differ"}, MOVE),
     ("results:map", "get", {}, READ),
     ("results:map_picture", "get", {}, READ),
     ("results:map_colours", "get", {}, READ),
@@ -140,7 +140,7 @@ def address(name: str, study: Study, judge) -> str:
     return reverse(name, args=[study.slug, *([1] if of_one else []), *more])
 
 
-OF_ONE = ("progress", "log", "explained", "cancel", "again", "differ")
+OF_ONE = ("progress", "log", "explained", "cancel", "again", "remedy")
 
 
 BOOKKEEPING = ("django_session", "accounts_count")

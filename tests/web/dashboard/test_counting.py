@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.db import transaction
 from django.urls import reverse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgemap.study.data.comparisons import OUTCOMES, Outcome
@@ -106,6 +106,7 @@ def many(monkeypatch):
     monkeypatch.setattr(counting, "MANY", 1)
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(script=st.lists(acts, min_size=15, max_size=40), at_once=st.sampled_from([1, 2, 500]))
 def test_counts_equal_a_recount(study, many, monkeypatch, script, at_once):
     monkeypatch.setattr(counting, "AT_ONCE", at_once)

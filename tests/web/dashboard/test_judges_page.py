@@ -254,7 +254,7 @@ def test_a_fit_without_a_judge_is_beside_the_last(played, explained, clients):
 
 
 def test_judges_who_differ_in_a_fit_that_takes_them_as_alike(played, explained, clients):
-    address = reverse("fits:differ", args=[played.slug, explained.number])
+    address = reverse("fits:remedy", args=[played.slug, explained.number])
     assert address not in page(clients["owner"], "judges", played)
     explained.info |= {"notes": ["Judges differ."], "note_kinds": ["judges differ"]}
     explained.save()

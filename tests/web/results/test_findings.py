@@ -8,11 +8,9 @@ import pytest
 
 import judgemap as jm
 from judgemap.study.assess.explain import Explanation
-from judgemap.study.data.comparisons import Outcome
 from judgemap.web.judge import answering as judging
 from judgemap.web.judge import joining
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.running import findings_of
 from judgemap.web.studies.areas import load_areas
@@ -106,23 +104,8 @@ def test_numbers_are_the_librarys(run, fit, data):
     assert [each["chosen"] for each in findings["surprises"]] == surprising["chosen"].tolist()
 
 
-def test_comparisons_know_when_they_were_answered(data):
-    answered = dict(Answer.objects.values_list("pair_id", "answered_at"))
-    shown = [pair for judge in data.judges for pair in _pairs_of(judge)]
-    moments = [answered[pair].timestamp() if pair in answered else np.nan for pair in shown]
-    np.testing.assert_allclose(data.answered_at, moments, rtol=0, atol=1e-5)
-    np.testing.assert_array_equal(np.isnan(data.answered_at), data.outcome == Outcome.OPEN)
-    assert np.isfinite(moments).sum() == 72
-    first = np.argsort(data.answered_at)[:18]
-    assert len(set(data.judge[first])) == 3, "all three answered early, though the table has them one after another"
-
-
 def test_a_lone_judge_is_noted(fit, data):
     alone = data.only(data.judges[:1])
     told = Explanation(fit, alone)
     assert told.judges_note == "Only one judge has made decisions, so agreement with others cannot be checked."
     assert "one judge" in told.reliability.note
-
-
-def _pairs_of(judge):
-    return list(Pair.objects.filter(judge=judge, practice=False).order_by("position").values_list("pk", flat=True))

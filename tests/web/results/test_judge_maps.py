@@ -3,19 +3,22 @@
 import csv
 import io
 import re
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
 import pytest
 from django.urls import reverse
 
-from judgemap.study.fit.record import Note, NoteKind
+from judgemap.study.assess import checks
+from judgemap.study.assess.findings import DIFFER
 from judgemap.study.fit.settings import FitSettings, View
 from judgemap.web.judge import pairs as scheduling
 from judgemap.web.judge.models import PopulationMap
 from judgemap.web.results import actions, running
 from judgemap.web.results.forgetting import forget
 from judgemap.web.results.models import FitRun, FitView
+from judgemap.web.results.pages import REMEDIES
 
 JUDGES = ("anna000000", "ben0000000", "cleo000000")
 JUDGE = JUDGES[1]
@@ -129,27 +132,30 @@ def test_the_models_numbers_are_on_the_page_of_convergence(differ_run, page, dif
         assert f"{symbol} " in text
 
 
-def test_a_fit_of_judges_alike_whose_judges_differ_offers_the_other(answered, keep, made, clients, page):
-    run = keep(answered)
-    assert "doubted" not in page(run).content.decode()
-    note = Note(NoteKind.JUDGES_DIFFER, "Judges differ.")
-    run.info = {**run.info, "notes": [note.text], "note_kinds": [note.kind.value]}
-    run.save()
+def test_what_a_verdict_advises_is_a_button(answered, keep, made, clients, page):
+    ground = {"subject": "judges", "grade": "care", "text": "Judges differ.", "remedies": [asdict(DIFFER)]}
+    run = keep(answered, findings=made["spatial"].findings | {"verdict": {"grounds": [ground]}})
+    address = reverse("fits:remedy", args=[answered.slug, run.number])
     html = page(run).content.decode()
-    address = reverse("fits:differ", args=[answered.slug, run.number])
     assert f'action="{address}"' in html
-    assert clients["stranger"].post(address).status_code == 404
-    response = clients["teammate"].post(address)
+    assert f'name="remedy" value="{DIFFER.option}"' in html
+    response = clients["teammate"].post(address, {"remedy": DIFFER.option})
     asked = FitRun.objects.get(number=run.number + 1)
     assert response["Location"] == reverse("fits:progress", args=[answered.slug, asked.number])
     assert asked.settings == {**run.settings, "judges": "differ"}
-    assert clients["owner"].post(address)["Location"] == response["Location"], "the same fit is not asked for twice"
+    again = clients["owner"].post(address, {"remedy": DIFFER.option})
+    assert again["Location"] == response["Location"], "the same fit is not asked for twice"
+    assert clients["owner"].post(address, {"remedy": "--seed 1"}).status_code == 404
 
 
-def test_clusters_have_no_judges_who_differ(answered, keep, clients):
+def test_every_remedy_has_a_button():
+    assert {remedy for each in checks.REMEDIES.values() for remedy in each} | {DIFFER} == set(REMEDIES)
+
+
+def test_a_remedy_that_does_not_suit_the_model_says_so(answered, keep, clients):
     run = keep(answered, "clusters")
-    response = clients["owner"].post(reverse("fits:differ", args=[answered.slug, run.number]), follow=True)
-    assert "has no such part" in response.content.decode()
+    address = reverse("fits:remedy", args=[answered.slug, run.number])
+    assert len(clients["owner"].post(address, {"remedy": DIFFER.option}, follow=True).context["messages"]) == 1
     assert FitRun.objects.count() == 1
 
 

@@ -108,12 +108,11 @@ def test_no_cell_is_a_formula(run, page):
     assert "'=HYPERLINK(0)" in body(page(run, "download", "csv")).decode()
 
 
-@pytest.mark.parametrize("kind", ["geojson", "gpkg", "parquet"])
-def test_maps_come_back_with_every_number(answered, keep, page, made, tmp_path, kind):
+def test_a_map_comes_back_with_every_number(answered, keep, page, made, tmp_path):
     run = keep(answered, "clusters")
-    path = tmp_path / f"areas.{kind}"
-    path.write_bytes(body(page(run, "download", kind)))
-    frame = geopandas.read_parquet(path) if kind == "parquet" else geopandas.read_file(path)
+    path = tmp_path / "areas.geojson"
+    path.write_bytes(body(page(run, "download", "geojson")))
+    frame = geopandas.read_file(path)
     fit = made["clusters"].fit
     np.testing.assert_allclose(frame["risk_median"], fit.areas["risk_median"])
     assert frame["cluster"].tolist() == fit.best.labels.tolist()

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from django.urls import reverse
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import judgemap as jm
@@ -239,6 +239,7 @@ QUERY = ["layer", "k", "sort", "q", "area", "with"]
 WORDS = ["", "0", "15", "16", "-1", "9" * 30, "\0", "top", "top3", "topx", "risk", "-name", "²", "١", "Ward"]
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.dictionaries(st.sampled_from(QUERY), st.sampled_from(WORDS) | st.text(max_size=20), max_size=6))
 def test_rubbish_in_the_address_shows_a_page(run, page, query):
     assert page(run, **query).status_code == 200

@@ -12,7 +12,7 @@ CLUSTERS = ["cluster-number", "cluster-violins", "co-clustering"]
 
 
 @pytest.mark.parametrize(("name", "expected"), [("spatial", [*ALL, "alpha"]), ("clusters", ALL + CLUSTERS)])
-def test_every_picture_has_its_words(made, name, expected):
+def test_every_picture_has_its_words(made, undrawn, name, expected):
     fit = made[name].fit
     drawn = draw(Gallery(fit))
     assert list(drawn) == expected

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Max, Sum
@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.study.assess.findings import Remedy
 from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.settings import LARGE, FitSettings
 from judgemap.web.accounts.models import Researcher
@@ -57,7 +58,7 @@ def ask_for_fit(
         study = locked(study)
         unwanted = {*left_out, *excluded_from(study)} - chosen
         _check(study, settings, unwanted | chosen)
-        return _ask(study, settings, by, {"left_out": sorted(unwanted), "only": sorted(chosen), "note": note[:200]})
+        return _ask(study, settings, by, Choice(sorted(unwanted), sorted(chosen), note[:200]))
 
 
 def set_words(study: Study, words: OwnWords, by: Researcher | None = None) -> None:
@@ -77,11 +78,10 @@ def again(run: FitRun, by: Researcher | None = None, how: str = "") -> FitRun:
         settings = replace(settings, seed=secrets.randbits(32))
     if how == "longer":
         settings = _longer(settings, run.study.areas.count())
-    judges = {"left_out": run.left_out, "only": run.only, "note": run.note}
     with transaction.atomic():
         study = locked(run.study)
         _check(study, settings, set())
-        return _ask(study, settings, by, judges)
+        return _ask(study, settings, by, Choice(run.left_out, run.only, run.note))
 
 
 def _longer(settings: FitSettings, areas: int) -> FitSettings:
@@ -133,7 +133,7 @@ def ask_where_due(**_: object) -> list[FitRun]:
             study = locked(each.study)
             now = AutoFit.objects.select_related("study").filter(pk=each.pk).first()
             if now is not None and _is_due(now) and has_decided(study):
-                judges = {"left_out": excluded_from(study), "only": [], "note": f"every {now.every:,} answers"}
+                judges = Choice(excluded_from(study), [], f"every {now.every:,} answers")
                 asked.append(_ask(study, FitSettings.from_dict(now.settings), None, judges))
     return asked
 
@@ -194,7 +194,15 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
         )
 
 
-def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dict[str, Any]) -> FitRun:
+class Choice(NamedTuple):
+    """Whose answers a fit uses, as `FitRun` has it, and why it was asked for."""
+
+    left_out: list[str]
+    only: list[str]
+    note: str
+
+
+def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: Choice) -> FitRun:
     last = FitRun.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     run = FitRun.objects.create(
         study=study,
@@ -204,7 +212,7 @@ def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: dic
         settings=settings.to_dict(),
         answers=answered(study),
         log=log_line(f"asked for by {by.email if by else 'the server'}"),
-        **judges,
+        **judges._asdict(),
     )
     detail = {"fit": run.number, "model": settings.model, "left out": run.left_out, "only": run.only, "note": run.note}
     record(study, by, "fit asked for", detail)
@@ -231,10 +239,10 @@ def other_priors(settings: FitSettings) -> list[FitSettings]:
     return [each for each in varied if each.variance != settings.variance or each.beta != settings.beta]
 
 
-def let_judges_differ(run: FitRun, by: Researcher | None = None) -> FitRun:
-    """Ask for a fit like this one in which judges differ, or return it if there is one of the same answers."""
-    settings = replace(FitSettings.from_dict(run.settings), judges="differ")
-    return _once(run, settings, by, f"fit {run.number}, with judges who differ")
+def remedy(run: FitRun, remedy: Remedy, by: Researcher | None = None) -> FitRun:
+    """Ask for a fit like this one with one setting changed, or return it if there is one of the same answers."""
+    settings = FitSettings.from_dict(run.settings | {remedy.setting: remedy.value})
+    return _once(run, settings, by, f"fit {run.number} with {remedy.option}")
 
 
 def _once(run: FitRun, settings: FitSettings, by: Researcher | None, note: str) -> FitRun:
@@ -323,7 +331,7 @@ def panel_fit_of(study: Study) -> FitRun | None:
 
 
 def pilot_of(study: Study) -> FitRun | None:
-    """Return the last fit that a forecast can be based on."""
+    """Return the last fit that a plan can be based on."""
     done = whole_fits(study).filter(status=FitRun.Status.DONE)
     return done.filter(settings__model__in=["spatial", "standard"]).first()
 

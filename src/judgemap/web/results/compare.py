@@ -352,11 +352,10 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "ground": ground,
         "how_far": how_far(findings),
         "fitted": fitted.get(chosen),
-        "whose": run.record.view.words,
     }
     if chosen:
         context["whose"] = _("%(words)s Beside it is the view of judge %(chosen)s alone.") % {
-            "words": run.record.view.words,
+            "words": run.record.made_by,
             "chosen": chosen,
         }
         context["compared"] = _beside(ground, run, there.get(judge=chosen), here)
@@ -368,7 +367,7 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
             Side(_("These judges, each with equal weight"), kept[""].rows, ""),
         ]
         sides += [_side(kept[name], fitted.get(name), f"{here}?judge={name}") for name in shown.object_list]
-        whose = _("%(words)s Beside it are those of the panel and of each judge.") % {"words": run.record.view.words}
+        whose = _("%(words)s Beside it are those of the panel and of each judge.") % {"words": run.record.made_by}
         context |= {"shown": shown, "maps": draw_maps(sides), "whose": whose}
     return show_page(request, "results/judge_maps.html", study, run, context)
 

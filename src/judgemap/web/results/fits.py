@@ -1,6 +1,7 @@
 """The fits of a study: ask for one, with all options; list them, watch one, stop it, have them made automatically."""
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -18,10 +19,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Direction
 from judgemap.study.fit.settings import DEFAULTS, JUDGE_OPTIONS, LARGE, MODELS, SETTINGS, FitSettings, Setting
+from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun, excluded_from
-from judgemap.web.results.pages import add_verdicts, find_run
+from judgemap.web.results.pages import REMEDIES, add_verdicts, find_run
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
@@ -31,6 +33,23 @@ HOW = ("seed", "longer")
 """What can differ in a fit that is made again; see `actions.again`."""
 PATIENCE = timedelta(seconds=20)
 """If a fit waits longer than this while none runs, there is no worker."""
+
+
+PAPER = "paper"
+WHICH = (
+    (
+        "spatial",
+        _(
+            "The plain fit: neighbouring areas tend to have similar risk, ties count and, where three or more judges "
+            "are named, each has their own view around the population’s"
+        ),
+    ),
+    (PAPER, f"{SETTINGS['as_in_paper'].label}: {SETTINGS['as_in_paper'].help.partition(': ')[2].removesuffix('.')}"),
+    *((model, SETTINGS["model"].choices[model]) for model in ("clusters", "standard")),
+)
+"""Which fit to make: the plain one first. All but the paper's are models of `FitSettings`."""
+ON_TOP = ("model",)
+"""The settings that everybody sees; the others are in groups."""
 
 
 class AutoFitForm(forms.Form):
@@ -44,7 +63,7 @@ class AutoFitForm(forms.Form):
         help_text=_("How many new answers trigger a fit (%(least)s or more). Leave empty for no automatic fits.")
         % {"least": actions.LEAST_EVERY},
     )
-    model = forms.ChoiceField(choices=[(each, each) for each in ("spatial", "clusters", "standard")])
+    model = forms.ChoiceField(label=_("Which fit"), choices=WHICH)
 
 
 @require_safe
@@ -141,26 +160,29 @@ def cancel(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 @study_page
 def again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Ask for the same fit once more, or for a longer one."""
-    try:
-        how = request.POST.get("how", "")
-        run = actions.again(_seen(study, number), researcher_of(request), how if how in HOW else "")
-    except StudyError as error:
-        messages.error(request, sentence(error))
-        return redirect("fits:list", study.slug)
-    return redirect("fits:progress", study.slug, run.number)
+    run, how = _seen(study, number), request.POST.get("how", "")
+    return _follow(request, study, lambda by: actions.again(run, by, how if how in HOW else ""))
 
 
 @require_POST
 @study_page
-def differ(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """Ask for the same fit with judges who differ."""
+def remedy(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Ask for the same fit with the setting changed that the verdict names."""
     run = _seen(study, number)
+    chosen = next((each for each in REMEDIES if each.option == request.POST.get("remedy")), None)
+    if chosen is None:
+        raise Http404
+    return _follow(request, study, lambda by: actions.remedy(run, chosen, by))
+
+
+def _follow(request: HttpRequest, study: Study, ask: Callable[[Researcher], FitRun]) -> HttpResponse:
+    """Ask for a fit, and redirect to its progress; if it is refused, say why."""
     try:
-        made = actions.let_judges_differ(run, researcher_of(request))
+        run = ask(researcher_of(request))
     except StudyError as error:
         messages.error(request, sentence(error))
         return redirect("fits:list", study.slug)
-    return redirect("fits:progress", study.slug, made.number)
+    return redirect("fits:progress", study.slug, run.number)
 
 
 @require_POST
@@ -171,7 +193,7 @@ def auto(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _list(request, study, form)
     every = form.cleaned_data["every"]
-    actions.set_auto_fit(study, every, FitSettings(model=form.cleaned_data["model"]), researcher_of(request))
+    actions.set_auto_fit(study, every, FitSettings(**_which(form.cleaned_data["model"])), researcher_of(request))
     news = (
         (gettext("A fit is made after every %(every)s new answers.") % {"every": every})
         if every
@@ -183,7 +205,19 @@ def auto(request: HttpRequest, study: Study) -> HttpResponse:
 
 def _auto_form(study: Study) -> AutoFitForm:
     auto = AutoFit.objects.filter(study=study).first()
-    return AutoFitForm(initial={"every": auto.every, "model": auto.settings.get("model")} if auto else {})
+    return AutoFitForm(initial={"every": auto.every, "model": _chosen(auto.settings)["model"]} if auto else {})
+
+
+def _which(model: str) -> dict[str, Any]:
+    """Return the settings that a choice among `WHICH` stands for."""
+    return {"model": "spatial", "as_in_paper": True} if model == PAPER else {"model": model}
+
+
+def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as the form has them, where the paper's spatial model is a choice of its own."""
+    if settings.get("as_in_paper") and settings.get("model") == "spatial":
+        return {**settings, "model": PAPER, "as_in_paper": False}
+    return dict(settings)
 
 
 def _seen(study: Study, number: int) -> FitRun:
@@ -208,8 +242,6 @@ USES = (
     ("without", _("All except the judges ticked below")),
     ("only", _("Only the judges ticked below")),
 )
-ON_TOP = ("model", "as_in_paper", "judges")
-"""The settings that everybody sees; the others are in groups."""
 OF_JUDGES = "Judges and their answers"
 GROUPS = (OF_JUDGES, "The spatial and the standard model", "Clusters", "Sampling")
 
@@ -222,8 +254,7 @@ def new(request: HttpRequest, study: Study) -> HttpResponse:
         form = FitForm(study, request.POST)
         if form.is_valid():
             try:
-                run = actions.ask_for_fit(study, by=researcher_of(request), **form.asked())
-                return redirect("fits:progress", study.slug, run.number)
+                return redirect("fits:progress", study.slug, form.ask(researcher_of(request)).number)
             except StudyError as error:
                 form.add_study_error(error)
     else:
@@ -260,25 +291,7 @@ def group_of(name: str, setting: Setting) -> str:
 class FitForm(StudyForm):
     """The options of a fit. Everything may be left as it is."""
 
-    model = forms.ChoiceField(
-        required=False,
-        choices=[(each, SETTINGS["model"].choices[each]) for each in ("spatial", "clusters", "standard")],
-        widget=forms.RadioSelect,
-        initial="spatial",
-    )
-    as_in_paper = forms.BooleanField(
-        label=SETTINGS["as_in_paper"].label,
-        required=False,
-        help_text=SETTINGS["as_in_paper"].help.replace("'", "’"),
-    )
-    judges = forms.ChoiceField(
-        label=SETTINGS["judges"].label,
-        required=False,
-        choices=[("", _("Chosen for you")), *SETTINGS["judges"].choices.items()],
-        widget=forms.RadioSelect,
-        initial="",
-        help_text=SETTINGS["judges"].help.replace("'", "’"),
-    )
+    model = forms.ChoiceField(required=False, choices=WHICH, widget=forms.RadioSelect, initial="spatial")
     use = forms.ChoiceField(
         label=_("Whose answers"), required=False, choices=USES, widget=forms.RadioSelect, initial="all"
     )
@@ -292,6 +305,7 @@ class FitForm(StudyForm):
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
+        self.study = study
         self.fields |= {name: make_field(name) for name in SETTINGS if name not in ON_TOP}
         # Large maps are fitted without ties, so a form that says nothing about ties must not be refused.
         self.usual = {"ties": "leave-out"} if study.areas.count() > LARGE else {}
@@ -326,7 +340,7 @@ class FitForm(StudyForm):
     def clean(self) -> dict[str, Any]:
         """Check the options together, and the judges."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
-        chosen = {name: given.get(name) for name in SETTINGS}
+        chosen = {name: given.get(name) for name in SETTINGS} | _which(given.get("model") or "spatial")
         chosen |= {name: value for name, value in self.usual.items() if not chosen[name]}
         try:
             given["settings"] = FitSettings(**{key: each for key, each in chosen.items() if each not in (None, "")})
@@ -336,21 +350,23 @@ class FitForm(StudyForm):
             self.add_error("named", gettext("Tick the judges, or choose all of them."))
         return given
 
-    def asked(self) -> dict[str, Any]:
-        """Return what `actions.ask_for_fit` takes."""
-        given = self.cleaned_data
-        asked = {"settings": given["settings"], "note": given["note"]}
+    def ask(self, by: Researcher) -> FitRun:
+        """Ask for the fit."""
+        given, left_out, only = self.cleaned_data, [], []
+        note = given["note"]
         if (group := self.groups.get(given["use"])) is not None:
             names = Judge.objects.filter(group=group, judged__gt=0).order_by("name").values_list("name", flat=True)
-            excluded = excluded_from(group.study)
-            only = [name for name in names if name not in excluded]
-            return asked | {"only": only, "note": given["note"] or f"group {group.name}"}
-        judges = {"without": "left_out", "only": "only"}.get(given["use"])
-        return asked | ({judges: given["named"]} if judges else {})
+            excluded = excluded_from(self.study)
+            only, note = [name for name in names if name not in excluded], note or f"group {group.name}"
+        elif given["use"] == "without":
+            left_out = given["named"]
+        elif given["use"] == "only":
+            only = given["named"]
+        return actions.ask_for_fit(self.study, given["settings"], by, left_out, only, note)
 
 
 def initial_of(run: FitRun) -> dict[str, Any]:
     """Fill the form as it was for an earlier fit, but with a new seed."""
-    kept = {key: value for key, value in run.settings.items() if key != "seed"}
+    kept = _chosen({key: value for key, value in run.settings.items() if key != "seed"})
     use = "only" if run.only else "without" if run.left_out else "all"
     return kept | {"use": use, "named": run.only or run.left_out, "note": run.note}

@@ -13,8 +13,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
-from judgemap.study.assess.findings import AreaFinding, AreaFindings, Findings, RiskRow
+from judgemap.study.assess.findings import DIFFER, AreaFinding, AreaFindings, Findings, Remedy, RiskRow
 from judgemap.study.assess.verdict import Evidence, Verdict, judge_fit
 from judgemap.study.fit.record import DataFacts
 from judgemap.study.fit.settings import DEFAULTS, SETTINGS, FitSettings
@@ -25,6 +26,15 @@ from judgemap.web.studies.models import Study
 
 VERDICT_TABS = ("results/map.html", "results/large_map.html")
 """The page that says whether a fit can be used, and why; the others link to it."""
+REMEDIES = {
+    DIFFER: _lazy("Refit, letting judges differ"),
+    Remedy("prior", "car"): _lazy("Refit with the prior car"),
+    Remedy("smoothness", "infer"): _lazy("Refit, inferring how smooth the map is"),
+    Remedy("lapses", value=True): _lazy("Refit, allowing for answers given without looking"),
+    Remedy("side", value=True): _lazy("Refit, allowing for judges who favour a side"),
+    Remedy("model", "clusters"): _lazy("Refit with clusters"),
+}
+"""What the buttons say that change what a verdict advises to change."""
 MODELS = {"spatial": "spatial model", "standard": "model without neighbours", "clusters": "cluster model"}
 
 
@@ -126,7 +136,8 @@ def show_page(
     shared = {
         "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
         "tab": template, "whose": run.record.made_by, "differs": run.record.view is not MapView.POOLED,
-        "doubted": run.doubts_judges, "verdict": run.verdict, "verdict_tabs": VERDICT_TABS,
+        "verdict": run.verdict, "verdict_tabs": VERDICT_TABS,
+        "remedies": [(each.option, REMEDIES[each]) for each in run.verdict.remedies] if run.verdict else [],
     }  # fmt: skip
     return render(request, template, {**shared, **context})
 
@@ -154,14 +165,13 @@ class SeenMap:
 
     @property
     def words(self) -> str:
-        """Whose view the map shows, in a sentence."""
+        """Whose view the map shows and which model made it, in a sentence."""
+        record = self.run.record
         if self.kept is None:
-            return self.run.record.made_by
-        if self.kept.judge:
-            return _("The map shows the view of judge %(judge)s alone, as far as the answers show it.") % {
-                "judge": self.kept.judge
-            }
-        return MapView.PANEL.words
+            return record.made_by
+        judge = self.kept.judge
+        shows = f"the view of judge {judge} alone, as far as the answers show it" if judge else MapView.PANEL.shows
+        return record.made_by.replace(record.view.shows, shows)
 
     @property
     def view(self) -> str:

@@ -29,8 +29,8 @@ MOST_JUDGES, MOST_ANSWERS = 200, 500
 MANY, FEW = 12, 6
 """Simulated studies; fewer if there are many areas."""
 LARGE = 100
-PLANNED_DESIGNS = ("uniform", "naive", "principal", "optimal")
-"""Studies with another design, which would take long to simulate, are planned with the optimal one."""
+PLANNED_AS = {"adaptive": "optimal", "weights": "uniform"}
+"""What stands in for designs that take too long to simulate, or that the planner does not know."""
 GRID_COLUMNS = ("Answers each", "Judges", "Uncertainty (sd)")
 COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 
@@ -193,7 +193,7 @@ def work_out(asked: Plan) -> Planned:
     from judgemap.web.studies.areas import load_areas
 
     version = asked.study.version
-    design = version.design if version.design in PLANNED_DESIGNS else "optimal"
+    design = PLANNED_AS.get(version.design, version.design)
     times = load_comparisons(asked.study).seconds
     done = asked.fit is not None and asked.fit.status == FitRun.Status.DONE
     pilot = open_fit(asked.fit) if asked.fit is not None and done else None

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judgemap.study.fit.settings import FitSettings
@@ -50,7 +50,7 @@ def test_one_button_is_enough(judged, send, page, make):
 def test_the_form_has_every_option_of_the_command(judged):
     assert set(FitSettings(seed=1).to_dict()) <= set(FitForm(judged).fields)
     grouped = {field.name for _, fields in FitForm(judged).grouped for field in fields}
-    assert grouped == set(FitForm(judged).fields) - {"model", "as_in_paper", "judges", "use", "named", "note"}
+    assert grouped == set(FitForm(judged).fields) - {"model", "use", "named", "note"}
 
 
 def test_the_form_as_it_is_shown_asks_for_the_usual_fit(judged, page):
@@ -61,6 +61,17 @@ def test_the_form_as_it_is_shown_asks_for_the_usual_fit(judged, page):
     assert {**form.cleaned_data["settings"].to_dict(), "seed": 0} == FitSettings(seed=0).to_dict()
     assert not shown.opened
     assert page("new").status_code == 200
+
+
+def test_the_plain_fit_comes_first_and_the_papers_is_a_choice(judged, send, page):
+    assert [value for value, _ in page("new").context["form"].fields["model"].choices][:2] == ["spatial", "paper"]
+    assert send("new", model="paper").status_code == 302
+    run = FitRun.objects.get()
+    assert {**run.settings, "seed": 0} == FitSettings(as_in_paper=True, seed=0).to_dict()
+    form = page("new?from=1").context["form"]
+    assert (form["model"].value(), form.opened) == ("paper", False)
+    assert send("new", **{name: form[name].value() for name in ("model", "as_in_paper")}).status_code == 302
+    assert FitRun.objects.get(number=2).settings["as_in_paper"] is True
 
 
 def test_all_options(judged, send):
@@ -279,15 +290,11 @@ def test_fits_by_themselves_on_the_page(judged, page, send):
     response = send("auto", every="3", model="spatial")
     assert response.status_code == 400
     assert "greater than or equal to 10" in text(response)
+    assert send("auto", every="50", model="paper").status_code == 302
+    assert AutoFit.objects.get().settings["as_in_paper"] is True
+    assert page().context["auto_form"]["model"].value() == "paper"
     assert send("auto", every="", model="spatial").status_code == 302
     assert not AutoFit.objects.exists()
-
-
-def test_the_study_s_log_tells_of_fits(judged, clients, send):
-    send("new", note="first look")
-    shown = text(clients["teammate"].get(f"/studies/{judged.slug}/log"))
-    assert "<strong>fit asked for</strong>" in shown
-    assert "note: first look" in shown
 
 
 FIELDS = sorted([*FitSettings(seed=1).to_dict(), "use", "named", "note", "every", "from"])
@@ -295,6 +302,7 @@ WORDS = ["", "0", "1", "-1", "1e999", "nan", "9" * 30, "\0", "'", "clusters", "o
 rubbish = st.text(max_size=20) | st.sampled_from(WORDS)
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(
     path=st.sampled_from(["new", "auto", "1/again", "1/cancel", "1/progress", "1/log", ""]),
     fields=st.dictionaries(st.sampled_from(FIELDS), rubbish | st.lists(rubbish, max_size=3), max_size=8),

@@ -22,15 +22,6 @@ def test_a_round(judged, ask):
     assert FitRun.objects.count() == 2
 
 
-def test_a_worker_takes_every_fit_that_waits(judged, ask, make):
-    runs = [ask(judged) for _ in range(2)]
-    while worker.take_one():
-        pass
-    for run in runs:
-        run.refresh_from_db()
-        assert run.status == "done"
-
-
 def test_warming_up_leaves_nothing_behind(db, monkeypatch):
     monkeypatch.setattr("judgemap.core.samplers.compiled.compile_all", lambda: None)  # which takes a minute
     warm_up()

@@ -18,7 +18,6 @@ from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.results.running import explain
 from judgemap.web.server.jobs import SILENCE
 from judgemap.web.server.tokens import hashed, tidy_code
-from judgemap.web.studies.areas import load_areas
 
 pytestmark = pytest.mark.usefixtures("packed")
 
@@ -145,20 +144,6 @@ def test_a_fit_of_another_judge_alone_is_left_alone(judged, ask, make, leave):
     run.refresh_from_db()
     assert run.status == "done"
     assert FitFiles.objects.filter(fit=run).exists()
-
-
-def test_a_judge_who_withdraws_while_the_fit_is_made(judged, ask, make, leave):
-    gone = judged.judge_names[0]
-    run = make(ask(judged))
-    data = load_comparisons(judged)
-    fit = open_fit(run)
-    run.findings["judges"] = [{"judge": gone}]
-    FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
-    Judge.objects.get(name=gone).pairs.all().delete()
-    Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
-    list(explain(run, fit, data))
-    assert gone not in everything(run)
-    assert load_areas(run.version).ids == fit.map.ids
 
 
 def test_two_judges_who_withdraw_while_the_fit_is_made(judged, ask, make):

@@ -166,41 +166,6 @@ def test_a_briefing_tells_of_both_models_of_the_same_answers(judged, ask, carry_
     assert "spatial" in both.files.briefing
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "compared", "said"),
-    [
-        (["left", "tie"], 2, "never compared"),
-        (["left", "right"], 3, "never compared"),
-    ],
-)
-def test_few_areas_are_enough_and_a_note_says_so(owned, answers, ask, make, outcomes, compared, said):
-    answers(owned, judges=1, each=6, outcomes=outcomes, areas=compared)
-    run = make(ask(owned))
-    assert run.status == FitRun.Status.DONE
-    assert any(said in note for note in run.info["notes"])
-    assert any("come from one judge" in note for note in run.info["notes"])
-
-
-def test_a_comparison_graph_in_parts_is_a_note(owned, answers, ask, make):
-    answers(owned, judges=2, each=4, areas=2)
-    rows = list(owned.areas.order_by("position"))
-    moved = list(owned.judges.first().pairs.all())
-    for pair in moved:
-        pair.left, pair.right = rows[10], rows[11]
-        pair.save()
-    run = make(ask(owned))
-    assert run.status == FitRun.Status.DONE
-    assert any("fall into 2 groups that were never compared with each other" in note for note in run.info["notes"])
-
-
-def test_a_fit_that_does_not_converge_says_so(judged, ask, make):
-    run = make(ask(judged, replace(QUICK, draws=10)))
-    assert run.status == FitRun.Status.DONE
-    assert run.findings["warnings"]
-    assert run.said == run.findings["warnings"][0][:400]
-    assert "warning: " in run.log
-
-
 def test_a_fixed_alpha_and_one_chain(judged, ask, make):
     run = make(ask(judged, replace(QUICK, alpha=1.0, chains=1, draws=4)))
     assert run.status == FitRun.Status.DONE, "diagnostics that are no number do not spoil it"
