@@ -47,3 +47,10 @@ def test_probabilities():
     assert p_top(RISK, 3).sum() == pytest.approx(3)
     with pytest.raises(ValueError, match="1 … 15, received 16"):
         p_top(RISK, 16)
+
+
+def test_a_rank_lies_in_its_interval_even_if_nothing_is_known():
+    found = summarise(np.random.default_rng(1).normal(size=(500, 77)))
+    assert (found.rank_low <= found.rank).all()
+    assert (found.rank_high >= found.rank).all()
+    assert found.rank_low[found.rank == 1] == 1, "although fewer than 2.5 % of draws put this area first"

@@ -106,3 +106,11 @@ def test_another_panel_with_fewer_draws_than_areas():
     assert 0 <= four <= 1
     stuck = another_panel(rng, np.tile(estimate, (30, 1)), np.eye(40))
     assert np.isfinite(stuck).all()
+
+
+def test_a_few_enormous_draws_do_not_decide_what_is_known():
+    """One draw in a hundred is a million times as large, as an improper prior of the scale allows: r² is scale-free."""
+    rng = np.random.default_rng(2)
+    draws = rng.normal(size=50) + rng.normal(size=(1000, 50))
+    wild = draws * np.where(rng.random(1000) < 0.01, 1e6, 1.0)[:, None]
+    assert squared_correlations(wild).mean() == pytest.approx(squared_correlations(draws).mean(), abs=0.01)

@@ -4,7 +4,7 @@ Draws of risk are an array (draws, areas); a high value is a high risk. Rank 1 i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,10 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
     joined: dict[str, Any] = {
         each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Summary)[:-1]
     }
-    return Summary(**joined, top=top)
+    found = Summary(**joined, top=top)
+    # If little is known, the order of the medians can put an area where hardly any draw does: its interval takes that in.
+    ends = {"rank_low": np.minimum(found.rank_low, found.rank), "rank_high": np.maximum(found.rank_high, found.rank)}
+    return replace(found, **ends)
 
 
 def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:

@@ -71,11 +71,12 @@ def separation(estimates: ArrayLike, errors: ArrayLike) -> float:
 
 
 def squared_correlations(draws: ArrayLike) -> FloatArray:
-    """r² over the areas between the posterior mean m and each draw λ; draws are (draws, areas).
+    """r² over the areas between the posterior median m and each draw λ; draws are (draws, areas).
 
     As far as the posterior knows, the truth is one more draw from it. So these are draws of the r² between estimate and
     truth; their mean is a reliability. It is nearly var(m) / (var(m) + mean posterior variance), because over the areas
-    cov(m, λ) is on average var(m); and that is nearly the mean correlation of two independent draws.
+    cov(m, λ) is on average var(m); and that is nearly the mean correlation of two independent draws. (Medians, because
+    with a few answers and a wide prior of α a mean may not exist.)
 
     >>> rng = np.random.default_rng(1)
     >>> truth = rng.normal(size=200)
@@ -84,9 +85,10 @@ def squared_correlations(draws: ArrayLike) -> FloatArray:
     """
     values = np.asarray(draws, dtype=np.float64)
     centred = values - values.mean(axis=1, keepdims=True)
-    mean = centred.mean(axis=0)
+    middle = np.median(centred, axis=0)
+    middle -= middle.mean()
     with np.errstate(invalid="ignore", divide="ignore"):
-        result: FloatArray = (centred @ mean) ** 2 / ((centred**2).sum(axis=1) * (mean @ mean))
+        result: FloatArray = (centred @ middle) ** 2 / ((centred**2).sum(axis=1) * (middle @ middle))
     return result
 
 
