@@ -53,7 +53,7 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
         each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Summary)[:-1]
     }
     found = Summary(**joined, top=top)
-    # If little is known, the order of the medians can put an area where hardly any draw does: its interval takes that in.
+    # If little is known, the medians can put an area where hardly any draw does: its interval takes that in.
     ends = {"rank_low": np.minimum(found.rank_low, found.rank), "rank_high": np.maximum(found.rank_high, found.rank)}
     return replace(found, **ends)
 
