@@ -31,11 +31,12 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
 from judgemap.geo.maps import areas_from_frame
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit.settings import FitSettings
+from judgemap.study.fit.priors import PLAIN
+from judgemap.study.fit.settings import PAPER, FitSettings
 from judgemap.study.simulations.runner import Row, check_positive, check_whole, plan_of
 
 FITS = {
-    "paper": FitSettings(seed=0, prior="communicability", ties="leave-out", judges="alike", chi=0.1, omega=0.1),
+    "paper": FitSettings(seed=0, as_in_paper=True, ties="leave-out"),
     "plain": FitSettings(seed=0),
     "car": FitSettings(seed=0, prior="car", judges="alike"),
     "differ": FitSettings(seed=0, prior="communicability", judges="differ"),
@@ -180,7 +181,7 @@ class Robustness:
         return found
 
     def _place(self, graph: AreaGraph, known: dict[str, Truth]) -> Place:
-        priors = {FITS[name].prior: ON_BORDERS[FITS[name].prior](graph) for name in ("paper", *self.fits)}
+        priors = {name: ON_BORDERS[name](graph) for name in (PAPER["prior"], PLAIN)}
         setting = Setting(graph, priors["communicability"], self.alpha, self.judges, self.comparisons)
         return Place(setting, priors, known)
 
@@ -213,7 +214,8 @@ class Robustness:
         rows: list[Row] = []
         for rng, (name, settings) in zip(rngs, FITS.items(), strict=True):
             if name in self.fits:
-                draws = _sample(rng, settings, data, prepared.priors[settings.prior], self.plan())
+                chosen, _ = settings.chosen_for(data, len(answers.strengths))
+                draws = _sample(rng, chosen, data, prepared.priors[chosen.prior or PLAIN], self.plan())
                 rows.append(_row(case, name, draws, answers.strengths))
         return rows
 
