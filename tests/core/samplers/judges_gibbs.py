@@ -17,7 +17,7 @@ from scipy import linalg
 from scipy.special import expit
 
 from judgemap.core.model.judges import PanelModel
-from judgemap.core.model.prior import FixedVariance
+from judgemap.core.model.prior import FixedVariance, HalfNormal
 from judgemap.core.samplers.polyagamma import draw_polyagamma
 from judgemap.core.samplers.run import Draws, Plan
 from judgemap.core.samplers.slices import slice_sample
@@ -38,7 +38,7 @@ def _chain(rng: np.random.Generator, model: PanelModel, plan: Plan) -> dict[str,
     blocks = {"log_variance": (slice(0, n_areas), model.covariance.inverse, _of_variance(model.variance))}
     if views is not None:
         inverse = np.kron(np.eye(model.n_judges), views.covariance.inverse)
-        blocks["log_disagreement"] = (slice(n_areas, size), inverse, _half_cauchy(views.scale))
+        blocks["log_disagreement"] = (slice(n_areas, size), inverse, _of_variance(HalfNormal(views.scale)))
     scale, x_tie, theta = dict.fromkeys(blocks, 0.0), -1.0, 0.0
     if isinstance(model.variance, FixedVariance):
         scale["log_variance"] = np.log(model.variance.value)
@@ -93,10 +93,6 @@ def _of_variance(prior):
     if isinstance(prior, FixedVariance):
         return None
     return lambda x: log_prior_of_variance(prior, x)
-
-
-def _half_cauchy(scale):
-    return lambda x: x / 2 - np.log1p(np.exp(x) / scale**2)
 
 
 def _of_ties(rule, eta, answers):

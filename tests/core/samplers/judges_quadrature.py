@@ -10,7 +10,7 @@ import numpy as np
 from quadrature import axis_of_variance, log_prior_of_variance
 
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import FixedVariance
+from judgemap.core.model.prior import FixedVariance, HalfNormal
 
 SCALES = ("log_variance", "smoothness", "log_disagreement", "tie_chance", "lean", "log_side", "log_attention")
 
@@ -108,7 +108,9 @@ def _log_prior(model, points):
     if "local" in points:
         totals, place = np.unique(points["local"], return_inverse=True)
         value = value + _log_local(totals)[place]
-    half_cauchy = {"log_disagreement": parts.disagreement, "log_side": parts.side, "log_attention": parts.attention}
+    if "log_disagreement" in points:
+        value = value + log_prior_of_variance(HalfNormal(parts.disagreement.scale), points["log_disagreement"])
+    half_cauchy = {"log_side": parts.side, "log_attention": parts.attention}
     for name in half_cauchy.keys() & points.keys():
         value = value + points[name] / 2 - np.log1p(np.exp(points[name]) / half_cauchy[name].scale ** 2)
     return value - points["lean"] ** 2 / 2 if "lean" in points else value

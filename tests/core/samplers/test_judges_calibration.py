@@ -106,7 +106,7 @@ SETTINGS = {
 
 
 class Hmc:
-    """Three kicks from the first coordinates: a pilot would cost more than the step, and exactness needs none."""
+    """Three kicks from the first coordinates, and wide moves: a pilot would cost more than the step."""
 
     def __init__(self, model):
         layout, views = panel_layout.lay_out(model), model.parts.disagreement
@@ -116,7 +116,7 @@ class Hmc:
     def advance(self, rng, panels, steps):
         q = np.hstack([to_coordinates(self.target, panel) for panel in panels])
         state = hmc.start(rng, self.target, q, self._roughness(panels))
-        return panels_of(hmc.transition(self.target, 3).advance(rng, state, steps, steps)[1], panels)
+        return panels_of(hmc.transition(self.target, 3, widely=True).advance(rng, state, steps, steps)[1], panels)
 
     def _roughness(self, panels):
         if panels[0].local is None:

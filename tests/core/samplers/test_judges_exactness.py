@@ -118,6 +118,16 @@ def test_catches_a_scale_without_its_jacobian(monkeypatch):
     assert caught(monkeypatch, hmc, "log_density", no_volume, "views")
 
 
+def test_catches_a_wide_move_without_its_jacobian(monkeypatch):
+    """A scale drawn given n effects without n/2 log s², the volume that they fill."""
+    right = hmc.interweave
+
+    def no_volume(rng, scale, x, effects, likelihood):
+        return right(rng, scale, x, (0, effects[1]), likelihood)
+
+    assert caught(monkeypatch, hmc, "interweave", no_volume, "views")
+
+
 def test_catches_views_scaled_by_their_variance(monkeypatch):
     right = compiled.see
 

@@ -14,6 +14,7 @@ from judgemap.core.samplers.run import Plan
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
 MAP = communicability(delaunay_map(12))
+FAR_OUT = 8.0
 DIFFER = Parts(disagreement=Disagreement(MAP))
 
 
@@ -112,14 +113,17 @@ def test_no_chain_freezes_where_judges_are_alike(alike):
     assert not state.chains.divergences.any()
 
 
-def test_chains_freeze_without_the_first_fine_steps(alike, monkeypatch):
+def test_chains_that_start_far_out_freeze_without_the_first_fine_steps(alike, monkeypatch):
+    monkeypatch.setattr(hmc, "START_SPREAD", FAR_OUT)
     monkeypatch.setattr(hmc, "settled", lambda rng, target, state, kicks: state)
     moved, _ = moving(*alike)
     assert moved < 32
 
 
 def test_a_chain_that_accepts_nothing_starts_again_and_is_counted(alike, monkeypatch):
+    monkeypatch.setattr(hmc, "START_SPREAD", FAR_OUT)
     monkeypatch.setattr(hmc, "FINER", 1)
-    _, state = moving(*alike)
+    moved, state = moving(*alike)
+    assert moved == 32
     assert state.restarts.any()
     assert hmc.read(alike[0], state, keep_views=False)["restarts"].sum() == state.restarts.sum()

@@ -1,5 +1,7 @@
 """The compiled passes over the judges' views against the same in NumPy, and slopes against differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from test_judges_pilot import MAP, study
@@ -20,6 +22,7 @@ class Case:
         self.B = rng.standard_normal((JUDGES, ROWS, VIEWS)).astype(precision)
         self.weight, self.g = rng.random((JUDGES * ROWS, 1)), rng.random((JUDGES * VIEWS, 1))
         self.r, self.sigma = rng.standard_normal((JUDGES * VIEWS, 1)), rng.random(CHAINS) + 0.5
+        self.dimmed = rng.random(CHAINS) + 0.5
         self.q, self.e = (rng.standard_normal((JUDGES * size, CHAINS)) for size in (VIEWS, ROWS))
         self.to_e = rng.standard_normal((JUDGES * ROWS, CHAINS))
 
@@ -30,7 +33,8 @@ class Case:
         return (np.swapaxes(self.B, 1, 2) @ by_row.reshape(JUDGES, ROWS, CHAINS)).reshape(-1, CHAINS)
 
     def placed(self):
-        return place(self.q, Effects(self.r - self.back(self.weight * self.e), self.g), self.sigma)
+        linear = self.r - self.dimmed * self.back(self.weight * self.e)
+        return place(self.q, Effects(linear, self.dimmed * self.g), self.sigma)
 
 
 @pytest.fixture(params=[np.float64, np.float32])
@@ -44,7 +48,7 @@ def close(found, expected, case):
 
 def test_see(case):
     found, e = Placed(*(np.empty_like(case.q) for _ in range(3))), case.e.copy()
-    compiled.see(case.B, case.weight, (case.r, case.g), case.sigma, case.q, found, e)
+    compiled.see(case.B, case.weight, (case.r, case.g), case.sigma, case.dimmed, case.q, found, e)
     expected = case.placed()
     for mine, theirs in zip(found, expected, strict=True):
         close(mine, theirs, case)
@@ -53,12 +57,15 @@ def test_see(case):
 
 def test_pull(case):
     placed, to_e, slope = case.placed(), case.to_e.copy(), np.empty_like(case.q)
-    to_scale = compiled.pull(case.B, case.weight, case.g, case.sigma, case.q, placed, to_e, slope)
-    direct = case.sigma * case.back(case.to_e)
-    pulled = pull_back(direct - placed.w, case.q, placed, Effects(case.r, case.g), case.sigma)
+    seen = (case.r, case.g)
+    to_both = compiled.pull(case.B, case.weight, seen, case.sigma, case.dimmed, case.q, placed, to_e, slope)
+    direct, g = case.sigma * case.back(case.to_e), case.dimmed * case.g
+    pulled = pull_back(direct - placed.w, case.q, placed, Effects(case.r, g), case.sigma)
     close(slope, pulled.q, case)
-    close(to_scale, (direct * placed.w).sum(axis=0) / 2 + pulled.log_scale2, case)
-    close(to_e, case.to_e - case.weight * case.forward(pulled.r), case)
+    close(to_both[0], (direct * placed.w).sum(axis=0) / 2 + pulled.log_scale2, case)
+    follows = pulled.r * case.dimmed * case.back(case.weight * case.e)
+    close(to_both[1], (case.sigma**2 * g * pulled.base - follows).sum(axis=0), case)
+    close(to_e, case.to_e - case.weight * case.forward(case.dimmed * pulled.r), case)
 
 
 PARTS = {
@@ -71,6 +78,8 @@ PARTS = {
 def slope_error(parts):
     """Return the largest error of a slope, compared with the difference between two points near each other."""
     target, _ = hmc.first_coordinates(study(parts, 8))
+    bent = np.full(len(target.scales), 0.2)
+    target = replace(target, coordinates=replace(target.coordinates, swell=bent, dim=-bent))
     rng = np.random.default_rng(2)
     q, step = rng.standard_normal((target.size, 1)), 1e-4
     slope = gradient(target, q, parameters(target, q))[:, 0]

@@ -6,8 +6,8 @@ side (x = 0). The outcome has the probabilities of `core.outcomes` at
     η = a_k (μ_ki − μ_kj) + x b_k,   μ_k = λ + u_k
 
     λ ~ N(0, α² C)                  the population's map; with `Smoothness`, N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1)
-    u_k ~ N(0, σ² C_u)              `Disagreement`: judge k's own view; σ ~ half-Cauchy(scale), as for every scale below
-    b_k ~ N(b, σ_b²)                `Side`: the lean to the left; b ~ N(0, 1)
+    u_k ~ N(0, σ² C_u)              `Disagreement`: judge k's own view; σ ~ half-normal(scale)
+    b_k ~ N(b, σ_b²)                `Side`: the lean to the left; b ~ N(0, 1), σ_b ~ half-Cauchy(scale), and so σ_a
     a_k ~ N(1, σ_a²)                `Attention`: 0 answers at random, negative takes the question the wrong way round
     ε_k ~ Beta(1, 4)                `Lapses`: the share of answers given without looking
     p ~ U(0, 1)                     `TieRule`: the chance that two equal areas tie
@@ -22,7 +22,7 @@ import numpy as np
 
 from judgemap.core.model.counts import JudgedCounts, PairCounts
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
-from judgemap.core.model.prior import Covariance, FixedVariance, VariancePrior
+from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal, VariancePrior
 from judgemap.core.types import FloatArray, IntArray
 
 
@@ -44,10 +44,13 @@ class Smoothness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Disagreement:
-    """u_k ~ N(0, σ² C_u), σ ~ half-Cauchy(scale): C_u as for the strengths, or I for views unrelated to the map."""
+    """u_k ~ N(0, σ² C_u), σ ~ half-normal(scale): C_u as for the strengths, or I for views unrelated to the map.
+
+    On a study's first day no answer of a judge contradicts another, and only its prior keeps σ finite.
+    """
 
     covariance: Covariance
-    scale: float = 1.0
+    scale: float = 3.0
 
     def __post_init__(self) -> None:
         _check_scale("σ", self.scale)
@@ -213,7 +216,7 @@ def draw_panel(
         strengths = np.sqrt(rho) * strengths + np.sqrt((1 - rho) * local) * rng.standard_normal(len(strengths))
     views, zeros = np.zeros((n_judges, covariance.n_areas)), np.zeros(n_judges)
     if parts.disagreement is not None:
-        scales["log_disagreement"] = _log_half_cauchy(rng, parts.disagreement.scale)
+        scales["log_disagreement"] = HalfNormal(parts.disagreement.scale).terms.draw(rng)
         views = np.exp(scales["log_disagreement"] / 2) * parts.disagreement.covariance.draw(rng, n_judges)
     if parts.ties is not None:
         scales["tie_chance"] = float(rng.random())

@@ -21,11 +21,12 @@ def see(
     weight: FloatArray,
     seen: tuple[FloatArray, FloatArray],
     sigma: FloatArray,
+    dimmed: FloatArray,
     q: FloatArray,
     placed: Placed,
     e: FloatArray,
 ) -> None:
-    """Place the views of a block of judges, w = σr/P + q/√P with r = r₀ − BᵀWe, and add σBw to e = Xλ."""
+    """Place the views of a block of judges, w = σr/P + q/√P with r = r₀ − dBᵀWe, and add σBw to e = Xλ."""
     judges, rows, views = B.shape
     chains = e.shape[1]
     r0, g = seen
@@ -39,8 +40,8 @@ def see(
         for j in range(views):
             r_j, g_j = r0[view + j, 0], g[view + j, 0]
             for c in range(chains):
-                root = 1 / math.sqrt(1 + g_j * sigma[c] * sigma[c])
-                centre = root * root * sigma[c] * (r_j - by_view[j, c])
+                root = 1 / math.sqrt(1 + dimmed[c] * g_j * sigma[c] * sigma[c])
+                centre = root * root * sigma[c] * (r_j - dimmed[c] * by_view[j, c])
                 w = q[view + j, c] * root + centre
                 placed.root[view + j, c] = root
                 placed.centre[view + j, c] = centre
@@ -53,21 +54,23 @@ def see(
 
 
 @compiled
-def pull(
+def pull(  # noqa: PLR0913, PLR0917 - called from one place, once per block
     B: FloatArray,
     weight: FloatArray,
-    g: FloatArray,
+    seen: tuple[FloatArray, FloatArray],
     sigma: FloatArray,
+    dimmed: FloatArray,
     q: FloatArray,
     placed: Placed,
     to_e: FloatArray,
     slope: FloatArray,
 ) -> FloatArray:
-    """Write the slope in q, turn the slope in e into that in Xλ, and return the slope in log σ²: see `pull_back`."""
+    """Write the slope in q, turn that in e into that in Xλ, and return those in log σ² and log d: see `pull_back`."""
     judges, rows, views = B.shape
     chains = to_e.shape[1]
     by_row, by_view = np.empty((rows, chains), B.dtype), np.empty((views, chains), B.dtype)
-    to_scale = np.zeros(chains)
+    to_scale = np.zeros((2, chains))
+    r0, g = seen
     for judge in range(judges):
         row, view = judge * rows, judge * views
         for i in range(rows):
@@ -75,16 +78,18 @@ def pull(
                 by_row[i, c] = to_e[row + i, c]
         np.dot(B[judge].T, by_row, by_view)
         for j in range(views):
-            g_j = g[view + j, 0]
+            r_j, g_j = r0[view + j, 0], g[view + j, 0]
             for c in range(chains):
                 w, root, centre = placed.w[view + j, c], placed.root[view + j, c], placed.centre[view + j, c]
                 direct = sigma[c] * by_view[j, c]
                 to_w = direct - w
                 rooted = to_w * root
                 base = root * (-rooted * (q[view + j, c] * root / 2 + centre) - root / 2)
-                to_scale[c] += (direct * w + to_w * centre) / 2 + sigma[c] * sigma[c] * g_j * base
+                spread = sigma[c] * sigma[c] * dimmed[c] * g_j * base
+                to_scale[0, c] += (direct * w + to_w * centre) / 2 + spread
+                to_scale[1, c] += spread + to_w * (centre - root * root * sigma[c] * r_j)
                 slope[view + j, c] = rooted
-                by_view[j, c] = rooted * root * sigma[c]
+                by_view[j, c] = rooted * root * sigma[c] * dimmed[c]
         np.dot(B[judge], by_view, by_row)
         for i in range(rows):
             for c in range(chains):

@@ -9,7 +9,7 @@ those, effects are placed without trajectories, by draws from the coordinates th
 judges is left to place the scales precisely.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -40,6 +40,7 @@ from judgemap.core.samplers.judges.target import (
     lapse_rate,
     lapse_rows,
     log_density,
+    map_square,
     parameters,
     redraw,
     roughness,
@@ -48,6 +49,7 @@ from judgemap.core.samplers.judges.target import (
 )
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.run import Draws, Plan, Watcher, run
+from judgemap.core.samplers.slices import slice_line
 from judgemap.core.samplers.split_hmc import HMCState, Split
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
@@ -63,6 +65,9 @@ FINER, FIRST_STEPS = 4, 6
 """The first steps of a chain make this many times as many kicks. Where judges are alike, log σ² has a long tail to the
 left and a wall to the right: a chain that starts on the wall comes down by fine steps only."""
 MOST_RESTARTS = 5
+WIDE, WIDE_STEP = 0.6, 1.5
+"""With few answers, log α² has a standard deviation above the first: `move_widely` then follows every trajectory, with
+slices that begin as wide as the second."""
 ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
 """Steps of each round; the second half counts. If judges do not differ, the first coordinates are good already."""
 PILOT_TURNS = (0.5, 1.2)
@@ -71,6 +76,8 @@ MANY, SOME = 400, 200
 """With more judges than the first, a pilot of the second places the scales."""
 REFINEMENTS = (4, 8), 24
 """How many times as many draws as chains place the effects: before the round of all judges, and after it."""
+DIMMER = 1.5
+"""Weights of the rows that say most about the views change this much faster with the scales than all weights do."""
 CHAINS = 16
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
@@ -107,11 +114,14 @@ def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
     ``keep_views`` keeps every judge's view in every draw, which takes judges × areas numbers per draw.
     """
     target, kicks = build_target(model)
-    return transition(target, kicks, keep_views=keep_views)
+    return transition(target, kicks, keep_views=keep_views, widely=is_wide(target))
 
 
-def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True) -> Kernel:
-    """Return the kernel with a given number of kicks per trajectory; exact for any number, efficient with enough."""
+def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True, widely: bool = False) -> Kernel:
+    """Return the kernel with a given number of kicks per trajectory; exact for any number, efficient with enough.
+
+    ``widely`` adds the moves of `move_widely`.
+    """
 
     def init(rng: np.random.Generator, chains: IntArray) -> JudgesState:
         q, part = target.noise(rng, len(chains)), target.sections
@@ -120,7 +130,8 @@ def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True) -> 
         return settled(rng, target, start(rng, target, q), FINER * kicks)
 
     def step(rng: np.random.Generator, state: JudgesState) -> JudgesState:
-        return trajectory(rng, target, state, kicks)
+        state = trajectory(rng, target, state, kicks)
+        return move_widely(rng, target, state) if widely else state
 
     return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), batch_width(target))
 
@@ -193,6 +204,69 @@ def trajectory(
         turns=lambda rng, _chains: float(rng.uniform(*turns)),
     )
     return JudgesState(split_hmc.step(rng, split, chains, kicks), _seed(rng), rough, state.restarts)
+
+
+def is_wide(target: JudgesTarget) -> bool:
+    """Whether the answers say so little about α² that coordinates made for one value do not suit another."""
+    sds = np.linalg.norm(target.coordinates.scale_factor, axis=1)
+    return any(scale.name == "log_variance" and sd > WIDE for scale, sd in zip(target.scales, sds, strict=True))
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def move_widely(rng: np.random.Generator, target: JudgesTarget, state: JudgesState) -> JudgesState:
+    """Draw α² and σ² by slices, which reach where trajectories break down."""
+    rough, q, part, layout, parts = state.roughness, state.q.copy(), target.sections, target.layout, target.model.parts
+    target = target if rough is None else replace(target, precision=rough.precision)
+    # 1. What the likelihood needs: η = follow · (Xλ + Xu) + rest.
+    point = parameters(target, q)
+    lapse, p, follow = lapse_rows(target, point), tie_chance(point.x), np.ones((1, 1))
+    if point.attention is not None:
+        follow = layout.spread(1 + np.exp(point.x["log_attention"] / 2) * point.attention.w)
+    by_map, rest = layout.differences(point.strengths), point.eta - follow * point.e
+    e = {"log_variance": by_map, "log_disagreement": point.e - by_map}
+    w = {"log_variance": point.map.w, "log_disagreement": point.views.w}
+    squares = {"log_variance": map_square(target, point), "log_disagreement": add_up(point.views.w**2)}
+    # 2. Each scale; the effects keep their size at first, and grow with it then.
+    x = dict(point.x)
+    for scale in (scale for scale in target.scales if scale.name in squares):
+        old, own = x[scale.name], e.pop(scale.name)
+        (others,) = e.values()
+
+        def likelihood(size: FloatArray, own: FloatArray = own, others: FloatArray = others) -> FloatArray:
+            eta = follow * (others + own * size) + rest
+            return add_up(log_likelihood(layout.answers, parts.ties, eta, p, lapse))
+
+        now, new = interweave(rng, scale, old, (len(w[scale.name]), squares[scale.name] * np.exp(old)), likelihood)
+        x[scale.name], e[scale.name] = new, own * np.exp((new - now) / 2)
+        w[scale.name] = w[scale.name] * np.exp((old - now) / 2)
+    # 3. Back to coordinates: the centre of the map depends on the scales, and that of the views on the map.
+    at = target.coordinates
+    values = np.array([x[scale.name] for scale in target.scales])
+    q[part["scales"]] = linalg.solve_triangular(at.scale_factor, values - at.scale_mean[:, None], lower=True)
+    placed = common(target, q).map
+    q[part["map"]] = (w["log_variance"] - placed.centre) / placed.root
+    if parts.disagreement is not None:
+        placed = parameters(target, q).views
+        q[part["views"]] = (w["log_disagreement"] - placed.centre) / placed.root
+    # Trajectories that break down where scales are extreme do not discredit the draws: these moves go on there.
+    return state._replace(chains=look(target, q)._replace(acceptance=state.acceptance))
+
+
+def interweave(
+    rng: np.random.Generator,
+    scale: Scale,
+    x: FloatArray,
+    effects: tuple[int, FloatArray],
+    likelihood: Callable[[FloatArray], FloatArray],
+) -> tuple[FloatArray, FloatArray]:
+    """Draw x = log s² given n effects and their squared size, then given the effects in units of s.
+
+    ``likelihood`` takes the factor by which the effects grow in the second draw. Returns x after each.
+    Source: Yu and Meng (2011), To center or not to center, JCGS 20, 531-570.
+    """
+    n, size = effects
+    now = slice_line(rng, x, lambda at: scale.log_prior(at) - n * at / 2 - size * np.exp(-at) / 2, WIDE_STEP)
+    return now, slice_line(rng, now, lambda at: scale.log_prior(at) + likelihood(np.exp((at - now) / 2)), WIDE_STEP)
 
 
 def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Arrays:
@@ -288,6 +362,7 @@ def _place_many(rng: np.random.Generator, target: JudgesTarget, views: list[View
         scale_mean=known.scale_mean,
         scale_factor=narrower[:, None] * known.scale_factor,
         swell=known.swell,
+        dim=known.dim,
         log_disagreement=known.log_disagreement,
     )
     target = replace(target, coordinates=at)
@@ -318,7 +393,7 @@ def refined(rng: np.random.Generator, target: JudgesTarget, views: list[Views], 
     """
     at, chains = target.coordinates, min(CHAINS, batch_width(target))
     seen = [_observed(target, parameters(target, target.noise(rng, chains))) for _ in range(draws)]
-    names = ("scale_mean", "scale_factor", "swell", "log_disagreement", "lapse_mean", "lapse_sd")
+    names = ("scale_mean", "scale_factor", "swell", "dim", "log_disagreement", "lapse_mean", "lapse_sd")
     known = replace(_summary(target, seen, None), **{name: getattr(at, name) for name in names})
     return replace(target, coordinates=coordinates(target.layout, at.V @ at.Q.T, views, known))
 
@@ -376,6 +451,7 @@ def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Judge
         scale_mean=starts,
         scale_factor=np.diag([tie_sd if scale.name == "tie_chance" else FIRST_SCALE_SD for scale in chosen]),
         swell=np.zeros(len(chosen)),
+        dim=np.zeros(len(chosen)),
         log_disagreement=_named(chosen, starts, "log_disagreement"),
         precision=None if parts.smoothness is None else _first_precision(model.covariance),
     )
@@ -442,6 +518,7 @@ def _observed(target: JudgesTarget, point: Point) -> dict[str, FloatArray]:
     if point.lapse is not None:
         seen["lapse"] = point.lapse
     means |= {"difference": point.e, "weight": attention**2 * weight, "score": attention * score}
+    seen["dim"] = np.log(np.maximum(add_up(means["weight"]), 1e-12))[None]
     return seen | {name: values.mean(axis=1, keepdims=True) for name, values in means.items()}
 
 
@@ -470,10 +547,11 @@ def _summary(target: JudgesTarget, draws: list[dict[str, FloatArray]], precision
     centres = mean["scales"][:, 0]
     # Shrunk a little towards its diagonal, because it rests on few draws.
     factor: FloatArray = linalg.cholesky(0.9 * covariance + np.diag(0.1 * np.diagonal(covariance) + 1e-4), lower=True)
-    # The swelling by least squares, shrunk a little towards none.
+    # Swelling and dimming by least squares, shrunk a little towards none.
     apart = x - centres[:, None]
-    size = np.concatenate([draw["size"][0] for draw in draws])
-    steep = linalg.solve(apart @ apart.T + np.diag(0.1 * (apart**2).sum(axis=1) + 1e-9), apart @ (size - size.mean()))
+    size, dim = (np.concatenate([draw[name][0] for draw in draws]) for name in ("size", "dim"))
+    both = np.stack([size - size.mean(), dim - dim.mean()], axis=1)
+    steep = linalg.solve(apart @ apart.T + np.diag(0.1 * (apart**2).sum(axis=1) + 1e-9), apart @ both)
     return Summary(
         difference=mean["difference"],
         weight=np.maximum(mean["weight"], 0.0),
@@ -484,7 +562,8 @@ def _summary(target: JudgesTarget, draws: list[dict[str, FloatArray]], precision
         lapse_sd=lapse_sd,
         scale_mean=centres,
         scale_factor=factor,
-        swell=np.clip(steep / max(size.mean(), 0.1), -1.0, 1.0),
+        swell=np.clip(steep[:, 0] / max(size.mean(), 0.1), -1.0, 1.0),
+        dim=np.clip(DIMMER * steep[:, 1], -1.0, 1.0),
         log_disagreement=_named(target.scales, centres, "log_disagreement"),
         precision=precision,
     )

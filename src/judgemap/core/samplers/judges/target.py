@@ -7,10 +7,11 @@ every scale s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, 
     w = s r/P + q/√P,   log |dw/dq| = −½ Σ log P
 
 makes q nearly N(0, I): at small s the prior dominates (non-centred), at large s the answers do (centred), coordinate by
-coordinate. The r of a view depends on λ: r_k = B_kᵀ(κ − W X_k λ). The information about λ is then what is left once the
-views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k; VᵀS(σ̂)V is diagonal at the typical σ̂, and around
-it the diagonal shrinks as g (σ²/σ̂²)^−γ. If judges differ more, or tie more, the same answers imply areas further
-apart: the centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). With `Smoothness` each
+coordinate. The r of a view depends on λ: r_k = B_kᵀ(κ − d W X_k λ), and P = 1 + s²dg. The information about λ is then
+what is left once the views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k; VᵀS(σ̂)V is diagonal at the
+typical σ̂, and around it the diagonal shrinks as g (σ²/σ̂²)^−γ. If judges differ more, or tie more, the same answers
+imply areas further apart: the centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). Answers
+about areas further apart weigh less: d dims the W of the views with x in the same way. With `Smoothness` each
 chain has a different prior for the map (`Roughness`), and w ~ N(0, I) holds for a typical one. Exactness does not
 require any of this to be accurate.
 
@@ -24,8 +25,8 @@ with −½(Vw)ᵀK⁻¹Vw for the map if its smoothness is inferred. Gradients a
 same steps. The scales, single numbers on the whole real line, and the logarithms of their priors are
 
     log_variance       τ = log α²: see `prior.Terms`
-    log_disagreement   log σ²: half-Cauchy(s) on σ: ½x − log(1 + e^x/s²); likewise log_side, log σ_b², and
-                       log_attention, log σ_a²
+    log_disagreement   log σ²: likewise
+    log_side           log σ_b²: half-Cauchy(s) on σ_b: ½x − log(1 + e^x/s²); likewise log_attention, log σ_a²
     tie_chance         logit p,               p ~ U(0, 1):         log p(1 − p)
     lean               b ~ N(0, 1)
 
@@ -55,7 +56,7 @@ from scipy.special import expit, log_ndtr
 from judgemap.core.model import outcomes
 from judgemap.core.model.judges import Lapses, PanelModel, Smoothness
 from judgemap.core.model.outcomes import add_up
-from judgemap.core.model.prior import Covariance, FixedVariance
+from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal
 from judgemap.core.samplers.judges.layout import Layout, Views, onto_areas
 from judgemap.core.samplers.slices import slice_sample
 from judgemap.core.types import FloatArray
@@ -131,6 +132,8 @@ class Summary:
     scale_factor: FloatArray
     swell: FloatArray
     """How the size of the map varies with the scales, beyond what the linear terms say."""
+    dim: FloatArray
+    """How the logarithm of the weights varies with the scales."""
     log_disagreement: float | None
     precision: FloatArray | None
     """K⁻¹ of a typical map, if its smoothness is inferred."""
@@ -148,6 +151,8 @@ class Coordinates:
     """γ: how fast the information about the map fades as σ² grows."""
     swell: FloatArray
     """δ, one entry per scale."""
+    dim: FloatArray
+    """The same for log d."""
     log_disagreement: float
     """log σ̂²."""
     views: list[Views]
@@ -165,6 +170,11 @@ class Coordinates:
     def swelling(self, x: FloatArray) -> FloatArray:
         """Return the logarithm of how much the centre of the map swells at scales x, between −1 and 1."""
         size: FloatArray = np.tanh(self.swell @ (x - self.scale_mean[:, None]))
+        return size
+
+    def dimming(self, x: FloatArray) -> FloatArray:
+        """Return log d at scales x, between −1 and 1."""
+        size: FloatArray = np.tanh(self.dim @ (x - self.scale_mean[:, None]))
         return size
 
     def noise(self, rng: np.random.Generator, layout: Layout, size: int, chains: int) -> FloatArray:
@@ -203,6 +213,7 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
         strengths=Effects((V.T @ pull)[:, None], g[:, None]),
         fade=fade[:, None],
         swell=known.swell,
+        dim=known.dim,
         log_disagreement=upsilon,
         views=turned,
         weight=weight,
@@ -271,7 +282,8 @@ def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
         prior = model.variance.terms
         chosen.append(Scale("log_variance", prior.log_density, prior.slope, log_variance))
     if parts.disagreement is not None:
-        chosen.append(_half_cauchy("log_disagreement", parts.disagreement.scale, log_variance - 1.0))
+        between = HalfNormal(parts.disagreement.scale).terms
+        chosen.append(Scale("log_disagreement", between.log_density, between.slope, log_variance - 1.0))
     if parts.ties is not None:
         chosen.append(_uniform("tie_chance", -1.0))
     if parts.side is not None:
@@ -423,6 +435,8 @@ class Point(NamedTuple):
     alpha: FloatArray
     sigma: FloatArray
     map_effects: Effects
+    dimmed: FloatArray
+    """d of each chain."""
     map: Placed
     strengths: FloatArray
     views: Placed
@@ -456,6 +470,7 @@ class Common(NamedTuple):
     alpha: FloatArray
     sigma: FloatArray
     map_effects: Effects
+    dimmed: FloatArray
     map: Placed
     strengths: FloatArray
 
@@ -477,7 +492,7 @@ def common(target: JudgesTarget, q: FloatArray) -> Common:
     swollen = np.exp(at.swelling(values))
     map_effects = Effects(at.strengths.r * (fading * swollen), at.strengths.g * fading)
     placed = place(q[part["map"]], map_effects, alpha)
-    return Common(x, alpha, sigma, map_effects, placed, at.V @ (alpha * placed.w))
+    return Common(x, alpha, sigma, map_effects, np.exp(at.dimming(values)), placed, at.V @ (alpha * placed.w))
 
 
 def parameters(target: JudgesTarget, q: FloatArray) -> Point:
@@ -494,7 +509,8 @@ def parameters(target: JudgesTarget, q: FloatArray) -> Point:
         for block, factors in zip(layout.blocks, at.views, strict=True):
             own = Placed(*(each[block.views] for each in views))
             seen = (at.seen.r[block.views], at.seen.g[block.views])
-            see(factors.B, at.weight[block.rows], seen, sigma, q[part["views"]][block.views], own, e[block.rows])
+            weight, places = at.weight[block.rows], q[part["views"]][block.views]
+            see(factors.B, weight, seen, sigma, shared.dimmed, places, own, e[block.rows])
 
     eta, attention, side = e, None, None
     if target.model.parts.attention is not None:
@@ -572,13 +588,16 @@ def _pull_views(
     """Write the slope in the views' coordinates; return the slope in Xλ."""
     from judgemap.core.samplers.judges.compiled import pull
 
-    layout, at, back = target.layout, target.coordinates, to_e.copy()
+    layout, at, back, to_both = target.layout, target.coordinates, to_e.copy(), np.zeros((2, q.shape[1]))
     for block, factors in zip(layout.blocks, at.views, strict=True):
         own = Placed(*(each[block.views] for each in point.views))
-        g, weight = at.seen.g[block.views], at.weight[block.rows]
-        to_scale["log_disagreement"] += pull(
-            factors.B, weight, g, point.sigma, q[block.views], own, back[block.rows], slope[block.views]
-        )
+        seen, weight = (at.seen.r[block.views], at.seen.g[block.views]), at.weight[block.rows]
+        rows, views = back[block.rows], slope[block.views]
+        to_both += pull(factors.B, weight, seen, point.sigma, point.dimmed, q[block.views], own, rows, views)
+    to_scale["log_disagreement"] += to_both[0]
+    along = to_both[1] * (1 - np.log(point.dimmed) ** 2)
+    for scale, dim in zip(target.scales, at.dim, strict=True):
+        to_scale[scale.name] += dim * along
     return back
 
 
@@ -614,6 +633,14 @@ def _bend(precision: FloatArray, maps: FloatArray) -> FloatArray:
     return bent
 
 
+def map_square(target: JudgesTarget, point: Point) -> FloatArray:
+    """λᵀK⁻¹λ/α² of each chain."""
+    if target.precision is None:
+        return add_up(point.map.w**2)
+    maps = target.coordinates.V @ point.map.w
+    return add_up(maps * _bend(target.precision, maps))
+
+
 def log_density(target: JudgesTarget, point: Point) -> FloatArray:
     """Return log p(q), up to a constant, for each chain."""
     parts, x = target.model.parts, point.x
@@ -622,12 +649,7 @@ def log_density(target: JudgesTarget, point: Point) -> FloatArray:
     value: FloatArray = add_up(rows)
     for scale in target.scales:
         value = value + scale.log_prior(x[scale.name])
-    if target.precision is None:
-        value -= add_up(point.map.w**2) / 2
-    else:
-        maps = target.coordinates.V @ point.map.w
-        value -= add_up(maps * _bend(target.precision, maps)) / 2
-    value += add_up(np.log(point.map.root))
+    value += add_up(np.log(point.map.root)) - map_square(target, point) / 2
     for placed in (point.views, point.side, point.attention):
         if placed is not None:
             value += add_up(np.log(placed.root) - placed.w**2 / 2)

@@ -121,7 +121,7 @@ def _panel(fit: Fit) -> str:
         sentences.append(f"Ties are part of the model ({rule}).")
     if settings.differ:
         prior = "σ²C" if settings.disagreement == "map" else "σ²I"
-        sentences.append(f"Each judge k has their own map, λ + uₖ, uₖ ~ N(0, {prior}), σ half-Cauchy(1).")
+        sentences.append(f"Each judge k has their own map, λ + uₖ, uₖ ~ N(0, {prior}), σ half-normal(3).")
     effects = [name for name in ("side", "attention", "lapses") if getattr(settings, name)]
     if effects:
         sentences.append(f"Effects by judge: {listed(effects)}.")
