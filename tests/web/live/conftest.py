@@ -120,12 +120,12 @@ class LiveServer:
         return done.stdout
 
     def new_study(
-        self, areas, recommended: int = 50, maximum: int = 200, design: str = "uniform", owner: str = ""
+        self, areas, recommended: int = 50, maximum: int = 200, design: str = "uniform", owner: str = "", more: str = ""
     ) -> str:
         """Make and open a study, and return its name."""
         areas.to_frame().to_crs("EPSG:4326").to_file(self.folder / "wards.geojson", driver="GeoJSON")
         text = STUDY.format(recommended=recommended, maximum=maximum, design=design)
-        (self.folder / "study.toml").write_text(text)
+        (self.folder / "study.toml").write_text(more + text)
         whose = ["--owner", owner] if owner else []
         slug = re.search(r"Study (\S+):", self.study("new", "study.toml", *whose))[1]
         self.study("open", slug)

@@ -262,6 +262,30 @@ def test_unknown_areas_on_the_pair_and_on_the_map(browse, link, stored):
     page.wait_for_selector("#answer")
 
 
+@pytest.mark.parametrize("kind", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_judge_taps_the_part_that_they_know(browse, server, areas, kind):
+    slug = server.new_study(areas, more="asks_places = true\n")
+    judge = server.invite(slug, 1)[0]
+    page = browse(**kind)
+    page.goto(f"/j/{judge.token}/")
+    page.check("input[name=agree]")
+    page.click("button[value=now]")
+    corner, opposite = (page.locator("#tap path").nth(at) for at in (0, 15))
+    corner.click()
+    opposite.click()
+    assert page.locator("#tap path.known").count() == 8
+    assert_accessible(page)
+    opposite.click()
+    assert page.locator("#tap path.known").count() == 4
+    page.fill("#q", "Ward 4.4")
+    page.click("#search button")
+    assert page.locator("#tap path.known").count() == 4, "a search keeps what was tapped"
+    page.click("text=Save")
+    page.wait_for_selector("#answer")
+    assert set(names(page)) <= {"Ward 1.1", "Ward 1.2", "Ward 2.1", "Ward 2.2"}
+    assert [row["places"] for row in server.table(slug, "judges.csv")] == ["around:W00"]
+
+
 @pytest.mark.parametrize("kind", [PHONE, DESKTOP, ZOOMED], ids=["phone", "desktop", "zoomed"])
 @pytest.mark.parametrize("language", ["en", "ar"])
 def test_axe_finds_nothing_and_nothing_overflows(browse, link, kind, language):
