@@ -148,6 +148,7 @@ def test_the_map_is_there_before_anything_is_explained(answered, keep, page):
 
 def test_numbers_mark_the_ten_highest(run, page, made):
     html = page(run).content.decode()
+    assert re.search(r'<svg id="drawing" viewBox="-?\d+ -?\d+ \d+ \d+"', html), "scripts lay the map out by it"
     assert re.findall(r"<circle cx[^>]+/>\s*<text[^>]+>(\d+)</text>", html) == [str(each) for each in range(1, 11)]
 
 

@@ -206,20 +206,19 @@ class FitRecord:
     @property
     def made_by(self) -> str:
         """Which model made the map, and whose view it shows, in one sentence."""
-        settings, parts = self.settings, []
-        if self.model != "clusters":
-            if settings.as_in_paper and settings.chosen_as_in_paper:
-                parts.append("as in the paper")
-            else:
-                parts += [f"with the prior {self.prior}"] if self.model == "spatial" else []
-                how = "who differ" if settings.differ else "taken to be alike"
-                parts.append(f"judges {how} ({self.why})" if self.why else f"judges {how}")
+        settings, which, parts = self.settings, f"the {MODEL_NAMES[self.model]} model", []
+        if settings.as_in_paper and settings.chosen_as_in_paper and self.model != "clusters":
+            which += " as in the paper"
+        elif self.model != "clusters":
+            parts += [f"the prior {self.prior}"] if self.model == "spatial" else []
+            how = "who differ" if settings.differ else "taken to be alike"
+            parts.append(f"judges {how} ({self.why})" if self.why else f"judges {how}")
         parts += ["ties"] if self.data.ties else []
         parts += [
             title for title in settings.titles if title not in ("as in the paper", "judges alike", "judges differ")
         ]
-        which = " ".join([f"the {MODEL_NAMES[self.model]} model", ", ".join(parts)]).rstrip()
-        return f"The map shows {self.view.shows}, by {which}."
+        listed = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        return f"The map shows {self.view.shows}, by {which}{f' with {listed}' if listed else ''}."
 
     @property
     def risk(self) -> str:

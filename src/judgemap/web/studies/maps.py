@@ -190,7 +190,7 @@ class Ground:
         return round(length * self.kilometre, 1), f"{length:g} km" if length >= 1 else f"{1000 * length:g} m"
 
     @property
-    def viewbox_around(self) -> str:
+    def view_box(self) -> str:
         """The box as SVG has it."""
         return " ".join(str(each) for each in self.box)
 
