@@ -77,17 +77,11 @@ def test_the_same_change_twice_is_one_revision(judge):
     assert outcomes() == ["left", "tie"]
 
 
-@pytest.mark.parametrize("token", ["", "A" * 22, "../../etc/passwd", "' OR 1=1 --", "\0"])
-def test_a_forged_token_is_refused(judge, token):
+def test_a_forged_token_and_another_judges_are_refused(judge, visit):
     judge.pair()
-    response = judge.answer("left", pair=token or " ")
-    assert (response.status_code, response.json()["why"]) == (409, "not shown")
-    assert not Answer.objects.exists()
-
-
-def test_another_judges_token_is_refused(judge, visit):
-    response = judge.answer("left", pair=visit().pair()["pair"])
-    assert (response.status_code, response.json()["why"]) == (409, "not shown")
+    for token in (" ", "A" * 22, "../../etc/passwd", "' OR 1=1 --", "\0", visit().pair()["pair"]):
+        response = judge.answer("left", pair=token)
+        assert (response.status_code, response.json()["why"]) == (409, "not shown"), token
     assert not Answer.objects.exists()
 
 
@@ -118,9 +112,9 @@ def test_a_pair_keeps_the_rules_that_it_was_shown_under(judge, edit):
     assert judge.answer("tie").status_code == 400
 
 
-@pytest.mark.parametrize("outcome", ["", "both", "LEFT", "unknown", "unknown-both", "left-left", "9999"])
-def test_an_outcome_that_is_none_is_refused(judge, outcome):
-    assert judge.answer(outcome).status_code == 400
+def test_an_outcome_that_is_none_is_refused(judge):
+    for outcome in ("", "both", "LEFT", "unknown", "unknown-both", "left-left", "9999"):
+        assert judge.answer(outcome).status_code == 400, outcome
     assert not Answer.objects.exists()
 
 
@@ -150,18 +144,9 @@ def test_the_database_itself_holds_the_limits(judge, study):
     with pytest.raises(IntegrityError), transaction.atomic():
         Judge.objects.filter(pk=row.pk).update(judged=6)
     pair = Pair.objects.get()
+    pair.pk, pair.token, pair.position = None, "x" * 22, 2
     with pytest.raises(IntegrityError), transaction.atomic():
-        Pair.objects.create(
-            judge=row,
-            version=pair.version,
-            token="x" * 22,
-            left=pair.left,
-            right=pair.right,
-            position=2,
-            design="uniform",
-            probability=0.5,
-            issued_at=pair.issued_at,
-        )
+        pair.save(force_insert=True)
     judge.answer("left")
     with pytest.raises(Exception, match="only ever added"), transaction.atomic():
         Answer.objects.update(outcome="right")
@@ -207,10 +192,12 @@ def test_a_reason_is_kept_for_ties_and_skips_only(judge):
     assert second.reason == ""
 
 
-@pytest.mark.parametrize("seen", ["", "-5", "1e9", "99999999999999999999", "nan", "½"])
-def test_a_time_that_is_none_is_left_out_and_the_answer_kept(judge, seen):
-    judge.answer("left", seen_ms=seen)
-    assert Answer.objects.get().seen_ms is None
+def test_a_time_that_is_none_is_left_out_and_the_answer_kept(judge, edit):
+    edit(recommended=20, maximum=20)
+    rubbish = ("", "-5", "1e9", "99999999999999999999", "nan", "½")
+    for seen in rubbish:
+        judge.answer("left", seen_ms=seen)
+    assert list(Answer.objects.values_list("seen_ms", flat=True)) == [None] * len(rubbish)
 
 
 def test_time_in_view_is_at_most_what_the_server_saw(judge):
