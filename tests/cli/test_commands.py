@@ -85,6 +85,17 @@ def test_no_command_overwrites_what_it_reads(judgemap, edges, options, tmp_path,
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+def test_a_file_that_is_there_is_replaced_only_by_force(judgemap, edges, tmp_path):
+    words = ["schedule", *edges, "--pairs", 10, "--seed", 1, "-o", tmp_path / "pairs.csv"]
+    (tmp_path / "pairs.csv").write_text("mine")
+    refused = judgemap(*words)
+    assert refused.status == 2
+    assert "is there already; name another file, or replace it with --force" in refused.err
+    assert (tmp_path / "pairs.csv").read_text() == "mine"
+    assert judgemap(*words, "--force").status == 0
+    assert (tmp_path / "pairs.csv").read_text() != "mine"
+
+
 @pytest.mark.parametrize(
     ("step", "words"),
     [

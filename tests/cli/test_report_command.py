@@ -35,7 +35,7 @@ def spatial(judgemap, edges, timed, tmp_path, fits):
     """A copy of a fit that is made once."""
     if not (fits / "spatial").exists():
         enough = ["--chains", "4", "--warmup", "100", "--draws", "1000", "--seed", "1"]
-        assert judgemap("fit", timed, *edges, "-o", fits / "spatial", *enough).status == 0
+        assert judgemap("fit", timed, *edges, "-o", fits / "spatial", "--as-in-paper", *enough).status == 0
     return shutil.copytree(fits / "spatial", tmp_path / "spatial")
 
 
@@ -68,21 +68,21 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     fit = jm.load_fit(spatial)
     first = fit.areas.sort_values("risk_median", ascending=False, kind="stable").iloc[0]
     assert f"{first['name']} comes out with the highest risk" in html
-    other = judgemap("report", tmp_path / "clusters", "--spatial", spatial, "-o", page)
+    other = judgemap("report", tmp_path / "clusters", "--spatial", spatial, "-o", page, "--force")
     assert other.status == 0, other.err
     assert "Diagnostics: the spatial model" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tmp_path):
-    assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "other", *SHORT).status == 0
+    assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "other", "--as-in-paper", *SHORT).status == 0
     page = tmp_path / "report.html"
     other = tmp_path / "other"
     result = judgemap("report", spatial, "-o", page, "--against", f"a = b={other}", "--against", other)
     assert result.status == 0, result.err
     assert "What if it had been done differently?" in page.read_text(encoding="utf-8")
     assert "A = b: The two estimates" in page.read_text(encoding="utf-8")
-    twice = judgemap("report", spatial, "-o", page, "--against", other, "--against", other)
+    twice = judgemap("report", spatial, "-o", page, "--force", "--against", other, "--against", other)
     refused(twice, "two fits called 'other'")
 
 

@@ -118,7 +118,7 @@ def test_from_the_shell(edges, tmp_path):
 
 
 def test_a_judge_who_knows_what_is_around_home(judgemap, edges, tmp_path):
-    words = ["schedule", *edges, "--pairs", "9", "--home", "Ash", "-o", tmp_path / "list.csv", *SEED]
+    words = ["schedule", *edges, "--pairs", "9", "--home", "Ash", "-o", tmp_path / "list.csv", "--force", *SEED]
     result = judgemap(*words, "--around", "3")
     assert result.status == 0, result.err
     shown = {row[side] for row in read(tmp_path / "list.csv") for side in ("left_name", "right_name")}

@@ -1,6 +1,7 @@
 """The `judgemap` command. A user's mistake is one sentence on standard error and exit status 2."""
 
 import functools
+import inspect
 import io
 import sys
 from collections.abc import Callable
@@ -45,6 +46,7 @@ HOMES = {
 """The modules of commands that do not have one of their own name."""
 WRITTEN = ("output", "picture")
 """The options that name a file to write."""
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 
 
 class Commands(TyperGroup):
@@ -80,22 +82,32 @@ def load_command(name: str) -> "Command":
 
 
 def _guarded(name: str, command: Callable[..., None]) -> Callable[..., None]:
-    """Let a command refuse to overwrite a file that it reads, and say in a sentence that Ctrl-C stopped it.
+    """Let a command refuse to overwrite files without being asked, and say in a sentence that Ctrl-C stopped it.
 
-    Servers and workers have their own way of stopping.
+    A file that it reads is never overwritten. Servers and workers have their own way of stopping.
     """
+    signature = inspect.signature(command)
+    writes = [option for option in WRITTEN if option in signature.parameters]
+    asks = bool(writes) and "force" not in signature.parameters
 
     @functools.wraps(command)
     def guarded(**given: Any) -> None:  # noqa: ANN401 - whatever the command's signature says
+        replaces = given.pop("force") if asks else True
         read = [path for option, path in given.items() if isinstance(path, Path) and option not in WRITTEN]
         for path in (given.get(option) for option in WRITTEN):
             if path is not None and any(each.is_file() and each.resolve() == path.resolve() for each in read):
                 raise StudyError(f"{path} is a file that this command reads; name another one for the result")
+            if path is not None and path.is_file() and not replaces:
+                raise StudyError(f"{path} is there already; name another file, or replace it with --force")
         from judgemap.cli.progress import stoppable
 
         with nullcontext() if HOMES.get(name) == "serving" else stoppable("the command did not finish"):
             command(**given)
 
+    if asks:
+        force = inspect.Parameter("force", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Force)
+        guarded.__signature__ = signature.replace(parameters=[*signature.parameters.values(), force])  # type: ignore[attr-defined]
+        guarded.__annotations__ = {**guarded.__annotations__, "force": Force}
     return guarded
 
 
