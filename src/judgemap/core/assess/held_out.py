@@ -77,14 +77,20 @@ def rows_of(counts: JudgedCounts, judge: int, parts: Parts, view: FloatArray | N
     """
     own = (counts.judge == judge) & ((counts.n > 0) | (parts.ties is not None))
     first, second, left = counts.first[own], counts.second[own], counts.first_left[own]
-    B = np.zeros((len(first), 0)) if view is None else view[first] - view[second]
-    if B.shape[1] > len(B):
-        B = np.asarray(np.linalg.qr(B.T, mode="r")).T
+    B = np.zeros((len(first), 0))
+    if view is not None:
+        view = _narrow(view) if len(first) > len(view) else view
+        B = _narrow(view[first] - view[second])
     ties = counts.ties[own] if parts.ties is not None else np.zeros(len(first))
     answers = Answers(
         *(np.asarray(y, dtype=np.float64)[:, None] for y in (counts.wins[own], counts.n[own] - counts.wins[own], ties))
     )
     return JudgeRows(first, second, np.where(left < 0, 0.0, 2.0 * left - 1), answers, B)
+
+
+def _narrow(F: FloatArray) -> FloatArray:
+    """Return a matrix with the same FFᵀ that is no wider than high."""
+    return F if F.shape[1] <= len(F) else np.asarray(np.linalg.qr(F.T, mode="r")).T
 
 
 def log_probability(rng: np.random.Generator, rows: JudgeRows, parts: Parts, shared: Shared) -> float:
