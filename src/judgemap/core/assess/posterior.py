@@ -54,8 +54,8 @@ def summarise(risk: FloatArray, top: int = 10) -> Summary:
     }
     found = Summary(**joined, top=top)
     # If little is known, the medians can put an area where hardly any draw does: its interval takes that in.
-    ends = {"rank_low": np.minimum(found.rank_low, found.rank), "rank_high": np.maximum(found.rank_high, found.rank)}
-    return replace(found, **ends)
+    low, high = np.minimum(found.rank_low, found.rank), np.maximum(found.rank_high, found.rank)
+    return replace(found, rank_low=low, rank_high=high)
 
 
 def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:

@@ -84,4 +84,4 @@ def draw_log_variance(
     """Draw log α² from its full conditional, or return the fixed value."""
     if isinstance(prior, FixedVariance):
         return float(np.log(prior.value))
-    return prior.terms.given(len(strengths), strengths @ inverse @ strengths).draw(rng)
+    return prior.terms.given(len(strengths), float(strengths @ inverse @ strengths)).draw(rng)

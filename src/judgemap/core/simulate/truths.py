@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from judgemap.core.model.car import intrinsic_car
 from judgemap.core.model.graph import AreaGraph
@@ -62,7 +62,8 @@ def plateaus(rng: np.random.Generator, setting: Setting) -> FloatArray:
 
 def gradient(rng: np.random.Generator, setting: Setting) -> FloatArray:
     """Slope the whole map in a random direction: mix the two smoothest patterns on its borders."""
-    _, patterns = linalg.eigh(sparse.csgraph.laplacian(setting.graph.sparse_adjacency()).toarray())
+    borders = setting.graph.adjacency()
+    _, patterns = linalg.eigh(np.diag(borders.sum(axis=0)) - borders)
     return scaled(patterns[:, 1:3] @ rng.standard_normal(2), setting.alpha)
 
 

@@ -175,7 +175,7 @@ def _measure(fit: Fit, name: str, observed: ArrayLike, replicated: FloatArray | 
     return Measure(
         name=name,
         words=WORDS[name],
-        observed=float(np.mean(observed)),
+        observed=float(np.asarray(observed).mean()),
         expected=float(replicated.mean()),
         low=float(low),
         high=float(high),

@@ -372,7 +372,7 @@ def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
             "agreement_low": there * low,
             "agreement_high": there * high,
             "agreement_expected": np.bincount(judge, np.maximum(p, 1 - p), size) / n,
-            "repeats": again,
+            "repeats": again.astype(np.float64),
             "consistency": same / again,
             "consistency_expected": alike / again,
         }

@@ -310,7 +310,8 @@ def judge_reliability(known: ReliabilityFinding | None) -> Ground:
 
 def judge_judges(judges: Sequence[JudgeFinding] | None, *, differ: bool = False, left_out: int = 0) -> Ground:
     """Judge whether the judges agree: nobody stands out or was left out, and they differ as the model allows."""
-    found, remedies = [], ()
+    found: list[str] = []
+    remedies: tuple[Remedy, ...] = ()
     if left_out:
         found.append(f"{left_out:,} {'judge was' if left_out == 1 else 'judges were'} left out of this fit.")
     if judges is None:

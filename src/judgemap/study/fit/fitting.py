@@ -18,7 +18,7 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.fit.judges import run_panel
 from judgemap.study.fit.large import run_large
-from judgemap.study.fit.priors import FOR_LARGE_MAPS, prior_covariance
+from judgemap.study.fit.priors import FOR_LARGE_MAPS, PLAIN, prior_covariance
 from judgemap.study.fit.record import Correlation, begin_record, data_notes
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import LARGE, FitSettings, Run
@@ -256,7 +256,7 @@ def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = No
     if settings.model == "standard":
         covariance = independent(len(areas))
     else:
-        covariance = prior_covariance(areas, settings.prior, settings.length) if given is None else given
+        covariance = prior_covariance(areas, settings.prior or PLAIN, settings.length) if given is None else given
     if settings.needs_panel(data):
         return run_panel(data, areas, covariance, run)
     model = Model(counts, covariance, settings.variance)

@@ -28,7 +28,7 @@ from judgemap.study.fit.draws import (
     named_pairs,
     named_statistics,
 )
-from judgemap.study.fit.priors import smoother_of
+from judgemap.study.fit.priors import PLAIN, smoother_of
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import Run
@@ -111,7 +111,7 @@ def run_large(data: Comparisons, counts: PairCounts, areas: Areas, run: Run) -> 
     if settings.model == "standard":
         smoother: Smoother = Independent(len(areas))
     else:
-        smoother = smoother_of(areas, settings.prior, settings.length)
+        smoother = smoother_of(areas, settings.prior or PLAIN, settings.length)
     model = LargeModel(counts, smoother, settings.variance)
     draws, seconds = run.timed(
         lambda rng: sample_large(rng, model, run.plan, dense=dense, cores=run.cores, watch=run.watch)

@@ -166,7 +166,7 @@ class Robustness:
 
     def cases(self) -> list[tuple[str, str, str]]:
         """Return each truth, panel and length to try together."""
-        known = truths(AreaGraph(3, []), self.points)
+        known = truths(AreaGraph(3, np.empty((0, 2), dtype=np.int64)), self.points)
         chosen = [name for name in known if name not in FRAGILE] if self.truths is None else list(self.truths)
         _check("truth", chosen, known)
         there = [f"{place}: {column}" for place, each in self.real.items() for column in each.columns]

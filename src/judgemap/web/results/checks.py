@@ -87,7 +87,9 @@ def figures(run: FitRun) -> list[Figure]:
     return found
 
 
-def worst(rows: Sequence[RiskRow], sampling: SamplingFinding) -> list[tuple[str, float | None, ...]]:
+def worst(
+    rows: Sequence[RiskRow], sampling: SamplingFinding
+) -> list[tuple[str, float | None, float | None, float | None]]:
     """Return the areas that were sampled worst: name, R-hat, effective draws, and those in the tails."""
     areas = zip((row["name"] for row in rows), sampling.rhat, sampling.ess_bulk, sampling.ess_tail, strict=False)
     return sorted(areas, key=lambda area: area[2] or -1.0)[:SHOWN]

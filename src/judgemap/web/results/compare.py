@@ -232,7 +232,7 @@ def draw_scatter(base: Side, other: Side) -> Scatter:
     limits = round_limits(float(risks.min()), float(risks.max()))
 
     def along(values: FloatArray) -> FloatArray:
-        return SIDE * (values - limits[0]) / (limits[-1] - limits[0])
+        return np.asarray(SIDE * (values - limits[0]) / (limits[-1] - limits[0]))
 
     x, y, at = (np.round(each, 1).tolist() for each in (along(base.risks), SIDE - along(other.risks), along(limits)))
     says = _("Scatter of the risk of %(areas)s areas on two maps; points on the line have the same risk on both.") % {

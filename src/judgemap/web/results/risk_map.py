@@ -131,7 +131,7 @@ def _large(seen: SeenMap, makers: Mapping[str, Callable[[], Layer]], asked: "Ask
         "layers": [(name, LABELS[name]) for name in makers if name in LABELS],
         "layer": makers[asked.layer](),
         "headings": headings(asked, clusters=False),
-        "lines": make_lines(seen.rows, shown.object_list, chances),
+        "lines": make_lines(seen.rows, list(shown), chances),
         "shown": shown,
         "n_areas": len(seen.rows),
         "address": f"&{seen.address}" if seen.address else "",

@@ -192,8 +192,9 @@ def define(upload: Upload, chosen: Chosen, replaced: StudyDefinition | None = No
     if given is None:
         definition = StudyDefinition(areas=source, **texts)
     else:
-        by_hand = {"extra_edges": given.areas.extra_edges, "removed_edges": given.areas.removed_edges}
-        definition = replace(given, areas=replace(source, **by_hand), **texts)
+        by_hand = given.areas
+        source = replace(source, extra_edges=by_hand.extra_edges, removed_edges=by_hand.removed_edges)
+        definition = replace(given, areas=source, **texts)
     check_definition(definition)
     check_end(definition.answers_until)
     return definition

@@ -6,6 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from judgemap.errors import StudyError
+from judgemap.geo.adjacency import Contiguity
 
 
 def gettext_noop(text: str) -> str:
@@ -112,7 +113,7 @@ class Chosen(msgspec.Struct, frozen=True):
     name: str = ""
     region: str = ""
     crs: str = ""
-    contiguity: str = "queen"
+    contiguity: Contiguity = "queen"
     remedies: dict[FaultKind, Remedy] = {}
     extra_edges: list[tuple[str, str]] = []
     """Neighbours that a study.toml or an earlier draft added by hand."""
