@@ -9,7 +9,7 @@ Shape = dict[str, Any]
 """A part of an OpenAPI description: JSON as OpenAPI 3.1 defines it."""
 HEAD = """# Programming interface: reference
 
-Written from `/api/v1/openapi.json` by `make docs`. How to use it, with examples: [api.md](api.md).
+Every address, parameter and field, as in `/api/v1/openapi.json`. How to use it, with examples: [HTTP API](api.md).
 
 Every request has the header `Authorization: Bearer jm_…`. All addresses begin with `/api/v1` and are read with GET.
 Refusals have a status of 400 or more and one sentence: `{"error": "…"}`.

@@ -15,8 +15,8 @@ from packaging.utils import canonicalize_name
 PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 HEAD = """# Licences of what judgemap is built on
 
-judgemap itself is under the MIT licence. These packages come with it; `make licences` writes this page from their own
-metadata.
+judgemap itself is under the MIT licence. These packages come with it, under the licences that their
+own metadata name.
 
 | package | licence |
 |---|---|

@@ -9,7 +9,8 @@
 # published with the R package speedyBBT and are not ours to pass on. Set `JUDGEMAP_NOTTINGHAMSHIRE` to a folder with
 # `areas.csv`, `edges.csv` and `comparisons.csv`, such as the one written by
 # `judgemap import speedybbt forcedMarriage.rda -o nottinghamshire`. Without it, this page uses a simulated study
-# of the same size on Chicago's map.
+# of the same size on Chicago's map. Your own study starts with `areas = jm.read_areas("wards.gpkg")` and
+# `data = jm.read_comparisons("answers.csv", areas)`.
 
 # %%
 import os
@@ -29,7 +30,8 @@ data
 
 # %% [markdown]
 # ## The map
-# The prior says that neighbouring wards are alike; the data say how alike. A fit shows its warnings first.
+# The prior says that neighbouring wards are alike; the data say how alike. This is the paper's model; without
+# `as_in_paper=True` you get the plain fit, in which each judge has a view of their own. A fit shows its warnings first.
 
 # %%
 fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, draws=DRAWS)

@@ -37,7 +37,7 @@ truth_against_estimate(fit, study.true_risk)
 
 # %% [markdown]
 # ## Fewer answers
-# The same judges, stopped after a quarter of their answers: the intervals are wider, but still honest.
+# The same judges, stopped after a quarter of their answers: the intervals are wider, and still cover the truth.
 
 # %%
 fewer = study.data.to_frame().groupby("judge").head(len(study.data) // 48)
