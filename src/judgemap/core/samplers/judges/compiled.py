@@ -12,7 +12,22 @@ import numpy as np
 
 from judgemap.core.samplers.compiled import compiled
 from judgemap.core.samplers.judges.target import Placed
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, IntArray
+
+
+@compiled
+def scatter_views(first: IntArray, second: IntArray, weight: FloatArray, B: FloatArray, n_areas: int) -> FloatArray:
+    """X_kᵀWB_k of a block of judges, (area, judge, coordinate)."""
+    judges, rows, views = B.shape
+    gained = np.zeros((n_areas, judges, views), B.dtype)
+    for judge in range(judges):
+        for i in range(rows):
+            above, below = gained[first[judge * rows + i], judge], gained[second[judge * rows + i], judge]
+            for j in range(views):
+                moved = weight[judge, i] * B[judge, i, j]
+                above[j] += moved
+                below[j] -= moved
+    return gained
 
 
 @compiled

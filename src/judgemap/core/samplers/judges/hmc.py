@@ -137,8 +137,8 @@ def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True, wid
 
 
 def batch_width(target: JudgesTarget) -> int:
-    """How many chains share a NumPy call: many while arrays fit in cache, but at least four per reading of each B_k."""
-    return int(np.clip(60_000 // max(len(target.layout.first), target.size), 4, 32))
+    """How many chains share a NumPy call: many while arrays fit in cache, at least eight per reading of a B_k."""
+    return int(np.clip(60_000 // max(len(target.layout.first), target.size), 8, 32))
 
 
 def start(rng: np.random.Generator, target: JudgesTarget, q: FloatArray, rough: Roughness | None = None) -> JudgesState:
@@ -307,9 +307,9 @@ def _views(target: JudgesTarget, state: JudgesState, point: Point) -> FloatArray
     areas, chains = layout.n_areas, state.q.shape[1]
     rng, seen = np.random.default_rng(state.seed), []
     for block, (_, V) in zip(layout.blocks, target.coordinates.views, strict=True):
-        w = block.coordinates(point.views.w)
+        w = block.coordinates(point.views.w).astype(V.dtype, copy=False)
         if block.n_views < areas:
-            noise = rng.standard_normal((block.n_judges, areas, chains))
+            noise = rng.standard_normal((block.n_judges, areas, chains)).astype(V.dtype, copy=False)
             v = noise + V @ (w - np.swapaxes(V, 1, 2) @ noise)
         else:
             v = V @ w

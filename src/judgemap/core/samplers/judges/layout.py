@@ -24,7 +24,7 @@ from judgemap.core.types import FloatArray, IntArray
 FULL = 0.75
 """A block takes judges down to this share of its largest, so that little of it is padding."""
 MOST_TOGETHER = 500
-"""A block takes no more judges than this, so that a dense X of all its judges stays small."""
+"""A block takes no more judges than this, so that the X_k F of all its judges stay small."""
 DOUBLE_LIMIT = 10_000_000
 """With more entries than this, all B_k are kept in single precision: C_u is then off by one part in ten million."""
 NOTHING = 1e-10
@@ -95,15 +95,6 @@ class Layout:
     def spread(self, judges: FloatArray) -> FloatArray:
         """Give each row its judge's value: (judge, chain) → (row, chain)."""
         return np.take(judges, self.judge, axis=0)
-
-    def dense(self, block: Block) -> FloatArray:
-        """X_k of the judges of a block, (judge, row, area)."""
-        rows = block.rows.stop - block.rows.start
-        X = np.zeros((rows, self.n_areas))
-        at = np.arange(rows)
-        X[at, self.first[block.rows]] += 1.0
-        X[at, self.second[block.rows]] -= 1.0
-        return X.reshape(block.n_judges, block.n_rows, self.n_areas)
 
 
 def lay_out(model: PanelModel) -> Layout:
@@ -217,7 +208,9 @@ def build_views(layout: Layout, factor: FloatArray) -> list[Views]:
     precision = np.float64 if size < DOUBLE_LIMIT else np.float32
     views = []
     for block in layout.blocks:
-        design = layout.dense(block) @ factor
+        design = (factor[layout.first[block.rows]] - factor[layout.second[block.rows]]).reshape(
+            block.n_judges, block.n_rows, layout.n_areas
+        )
         B, V = _all_areas(design) if block.n_views == layout.n_areas else _seen_of(design, block.n_views)
         views.append(Views(B.astype(precision, copy=False), V.astype(precision, copy=False)))
     return views

@@ -198,15 +198,11 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
     linear = weight * known.difference + known.score
     turned, seen = _diagonal_views(layout, views, weight, linear)
     upsilon = 0.0 if known.log_disagreement is None else known.log_disagreement
-    S, pull = _information(layout, turned, weight, linear, seen, upsilon)
+    S, faded, pull = _information(layout, turned, weight, linear, seen, upsilon)
     g, Q = linalg.eigh(factor.T @ S @ factor)
     V, g = factor @ Q, np.maximum(g, 0.0)
-    fade = np.zeros_like(g)
-    if turned:
-        # γ is minus the slope of the log information in log σ², by differences.
-        more = [_information(layout, turned, weight, linear, seen, upsilon + step)[0] for step in (-0.5, 0.5)]
-        low, high = (np.maximum(np.einsum("ji,jk,ki->i", V, each, V), 1e-12) for each in more)
-        fade = np.clip(np.log(low / high), 0.0, 1.0)
+    # γ is minus the slope of the log information in log σ².
+    fade = np.clip(((V.T @ faded) * V.T).sum(axis=1) / np.maximum(g, 1e-12), 0.0, 1.0)
     return Coordinates(
         V=V,
         Q=Q,
@@ -246,10 +242,10 @@ def _diagonal_views(
 
 def _information(
     layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray, seen: Effects, log_disagreement: float
-) -> tuple[FloatArray, FloatArray]:
-    """S(σ) and the linear term of λ, with the views integrated out."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """S(σ), −dS/d log σ², and the linear term of λ, with the views integrated out."""
     n, first, second = layout.n_areas, layout.first, layout.second
-    S = np.zeros((n, n))
+    S, faded = np.zeros((n, n)), np.zeros((n, n))
     w = weight[:, 0]
     np.add.at(S, (first, first), w)
     np.add.at(S, (second, second), w)
@@ -258,12 +254,18 @@ def _information(
     rest = linear[:, 0].copy()
     variance = np.exp(log_disagreement)
     for block, (B, _) in zip(layout.blocks, views, strict=False):
-        shrink = variance / (1 + variance * block.coordinates(seen.g))
-        W = block.by_judge(weight)
-        Y = np.swapaxes(W * B, 1, 2) @ layout.dense(block)
-        S -= np.tensordot(shrink * Y, Y, axes=([0, 1], [0, 1]))
-        rest[block.rows] -= (W * (B @ (shrink * block.coordinates(seen.r)))).ravel()
-    return S, onto_areas(layout, rest)
+        from judgemap.core.samplers.judges.compiled import scatter_views
+
+        share = 1 / (1 + variance * block.coordinates(seen.g))
+        Y = scatter_views(first[block.rows], second[block.rows], block.by_judge(weight)[:, :, 0], B, n)
+        Y *= np.sqrt(variance * share).astype(B.dtype)[:, :, 0]
+        half = Y.reshape(n, -1)
+        S -= half @ half.T
+        Y *= np.sqrt(share).astype(B.dtype)[:, :, 0]
+        faded += half @ half.T
+        own = B @ (variance * share * block.coordinates(seen.r)).astype(B.dtype)
+        rest[block.rows] -= (block.by_judge(weight) * own).ravel()
+    return S, faded, onto_areas(layout, rest)
 
 
 class Scale(NamedTuple):
