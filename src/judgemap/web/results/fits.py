@@ -63,7 +63,9 @@ class AutoFitForm(forms.Form):
         help_text=_("How many new answers trigger a fit (%(least)s or more). Leave empty for no automatic fits.")
         % {"least": actions.LEAST_EVERY},
     )
-    model = forms.ChoiceField(label=_("Which fit"), choices=WHICH)
+    model = forms.ChoiceField(
+        label=_("Which fit"), choices=lambda: [(each, str(words).partition(":")[0]) for each, words in WHICH]
+    )
 
 
 @require_safe
