@@ -1,4 +1,4 @@
-"""Links between the pages lead somewhere, down to the heading; mkdocs checks them again when it builds the site."""
+"""Links between the pages lead somewhere, down to the heading, and from the home page to every page."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+DOCS = CHECKOUT / "docs"
+PAGES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 
 
 def headings(path):
@@ -26,3 +27,13 @@ def test_links_lead_somewhere(page):
         assert path.exists(), f"{page.name} links to {target}, which does not exist"
         if anchor:
             assert anchor in headings(path), f"{page.name} links to {target}, but the page has no such heading"
+
+
+def test_every_page_is_three_clicks_from_the_home_page():
+    """By links in the text alone, without the navigation."""
+    found = {DOCS / "index.md"}
+    for _ in range(3):
+        texts = [path.read_text(encoding="utf-8") for path in found if path.suffix == ".md"]
+        targets = {name for text in texts for name in re.findall(r"\]\(([\w./-]+\.(?:md|py))", text)}
+        found |= {DOCS / name for name in targets}
+    assert {*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.py")} <= found
