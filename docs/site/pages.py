@@ -57,3 +57,8 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         return markdown
     start = markdown.split("\n## `judgemap ", maxsplit=1)[0].replace("# `judgemap`", "# All commands", 1)
     return re.sub(r"^\* `(\w+)`:", r"* [`\1`](commands/\1.md):", start, flags=re.MULTILINE)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Keep a number and its per cent sign on one line."""
+    return re.sub(r"(?<=\d) %", "&nbsp;%", html)
