@@ -141,6 +141,11 @@ def batch_width(target: JudgesTarget) -> int:
     return int(np.clip(60_000 // max(len(target.layout.first), target.size), 8, 32))
 
 
+def pilot_width(target: JudgesTarget) -> int:
+    """How many chains a pilot has: few where a step is dear, because its chains serve for means alone."""
+    return int(np.clip(60_000 // max(len(target.layout.first), target.size), 4, CHAINS))
+
+
 def start(rng: np.random.Generator, target: JudgesTarget, q: FloatArray, rough: Roughness | None = None) -> JudgesState:
     """Start chains at q, with the given roughness or, if that is to be inferred, with that of `begin`."""
     model = target.model
@@ -391,7 +396,7 @@ def refined(rng: np.random.Generator, target: JudgesTarget, views: list[Views], 
     Where the means of weights and scores no longer change, N(0, I) in q is the normal distribution nearest to the
     posterior: a step is one of natural gradient, as in Khan and Rue (2023), JMLR 24, 281.
     """
-    at, chains = target.coordinates, min(CHAINS, batch_width(target))
+    at, chains = target.coordinates, pilot_width(target)
     seen = [_observed(target, parameters(target, target.noise(rng, chains))) for _ in range(draws)]
     names = ("scale_mean", "scale_factor", "swell", "dim", "log_disagreement", "lapse_mean", "lapse_sd")
     known = replace(_summary(target, seen, None), **{name: getattr(at, name) for name in names})
@@ -405,7 +410,7 @@ def choose_kicks(rng: np.random.Generator, target: JudgesTarget, fewest: int = 2
         tries.append(tries[-1] + 1 + tries[-1] // 4)
     return split_hmc.choose_kicks(
         tries,
-        lambda: start(rng, target, target.noise(rng, min(CHAINS, batch_width(target)))),
+        lambda: start(rng, target, target.noise(rng, pilot_width(target))),
         lambda state, kicks: trajectory(rng, target, state, kicks),
         (3, 5),
         GOOD_ACCEPTANCE,
@@ -480,7 +485,7 @@ def _first_precision(C: Covariance) -> FloatArray:
 
 def pilot(rng: np.random.Generator, target: JudgesTarget, steps: int, kicks: int) -> tuple[Summary, int]:
     """Run short chains, adding kicks while too few proposals are accepted, and summarise the second half."""
-    state = start(rng, target, target.noise(rng, min(CHAINS, batch_width(target))))
+    state = start(rng, target, target.noise(rng, pilot_width(target)))
     recent: list[float] = []
     draws: list[dict[str, FloatArray]] = []
     precisions: list[FloatArray] = []
