@@ -305,7 +305,7 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
 
 def _rarely(row: dict[Any, Any], share: str, of: str) -> bool:
     """Say whether a share is rarely as low by chance. A binomial tail is the longest that these expectations allow."""
-    n, expected = row[of], row[f"{share}_expected"]
+    n, expected = int(row[of]), row[f"{share}_expected"]
     return bool(n > 0 and bdtr(round(row[share] * n), n, expected) < RARE)
 
 
