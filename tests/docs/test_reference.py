@@ -28,8 +28,11 @@ def test_a_public_name_has_an_example(name):
 
 
 def test_the_reference_lists_every_public_name_once():
-    listed = re.findall(r"^::: judgemap\.(\w+)$", (DOCS / "reference.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(listed) == list(jm.__all__)
+    """On the page of its topic, and on the page of all names, which links there."""
+    topics = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("python-*.md"))
+    assert sorted(re.findall(r"^::: judgemap\.(\w+)$", topics, re.MULTILINE)) == list(jm.__all__)
+    names = re.findall(r"\]\[judgemap\.(\w+)\]", (DOCS / "reference.md").read_text(encoding="utf-8"))
+    assert sorted(names) == list(jm.__all__)
 
 
 def test_every_page_is_in_the_navigation():
