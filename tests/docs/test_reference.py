@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,11 @@ def test_every_page_is_in_the_navigation():
     navigation = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
     pages = {str(path.relative_to(DOCS)) for path in [*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.py")]}
     assert [page for page in sorted(pages) if f": {page}\n" not in navigation] == []
+
+
+def test_every_command_has_a_page_of_the_site():
+    pytest.importorskip("mkdocs")
+    reference = (DOCS / "cli.md").read_text(encoding="utf-8")
+    pages = runpy.run_path(str(DOCS / "site" / "pages.py"))["command_pages"](reference)
+    assert list(pages) == re.findall(r"^\* `(\w+)`:", reference.partition("\n## ")[0], re.MULTILINE)
+    assert "\n## judgemap study new\n" in pages["study"]
