@@ -102,7 +102,8 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
     and losers does not record sides.
 
     ``infit``, ``outfit``: see `core.misfit.mean_squares`, with probabilities from the other judges' answers (see the
-    module docstring); ``infit_z``, ``outfit_z``: (mean square − 1) / standard deviation. ``agreement``: share of
+    module docstring); ``outfit_z``: (mean square − 1) / standard deviation; ``infit_z``: the same, made normal.
+    ``agreement``: share of
     decided answers that the other judges' fit considers more likely than not, with Wilson's interval;
     ``agreement_expected``: the mean of max(p, 1 − p), which a judge who follows the model would reach on average. All
     are nan if there is only one judge.
@@ -115,7 +116,7 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
     >>> areas, data = jm.example_study(seed=1)
     >>> table = judge_table(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
     >>> table.loc[11, ["comparisons", "infit", "agreement"]].astype(float).round(2).tolist()
-    [1063.0, 0.95, 0.79]
+    [1063.0, 0.91, 0.79]
     """
     import pandas as pd
 
@@ -262,16 +263,18 @@ TOO_FAST = 0.5
 """Nobody reads the names of two areas in less than this many seconds, even if all judges are as fast."""
 
 
+FAR = 2.9
+"""The infit_z from which a judge is pointed out: one judge in 500 by chance."""
 RARE = 0.0005
-"""The probability of being pointed out for any one reason by chance: that of 3.3 standard deviations."""
+"""The probability of being pointed out for any other reason by chance: that of 3.3 standard deviations."""
 
 
 def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
     """Say, in one sentence each, what a researcher should look at in each judge's answers; for most, nothing.
 
-    Whatever is pointed out must be `RARE` in a judge who answers as the model says, and large enough to matter; fewer
-    than 1 % of such judges are pointed out at all. Outfit is not used, because a single slip can make it large. Not to
-    know an area is no reason.
+    Whatever is pointed out must be rare in a judge who answers as the model says (`FAR`, `RARE`), and large enough to
+    matter; fewer than 1 % of such judges are pointed out at all. Outfit is not used, because a single slip can make it
+    large. Not to know an area is no reason.
     """
     usual = float(table["seconds_median"].median())
     return {row["judge"]: list(_sentences(row, usual)) for row in table.to_dict("records")}
@@ -285,7 +288,7 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
             f"Disagreed with the other judges in {100 * (1 - row['agreement']):.0f} % of answers: perhaps the question "
             "was read the other way round."
         )
-    elif row["infit_z"] > 3.3 and row["infit"] > 1.2 and not told:
+    elif row["infit_z"] > FAR and row["infit"] > 1.2 and not told:
         yield f"Answers are further from the other judges' than chance explains (infit {row['infit']:.2f}; 1 is usual)."
     if abs(row["left_share"] - 0.5) * 2 * np.sqrt(row["decided"]) > 3.3 and abs(row["left_share"] - 0.5) > 0.1:
         side = "left" if row["left_share"] > 0.5 else "right"
@@ -348,6 +351,16 @@ def _outcomes(data: Comparisons) -> dict[str, FloatArray | IntArray]:
     }
 
 
+def _as_normal(z: FloatArray, skew: FloatArray) -> FloatArray:
+    """Turn a standardised value of a skewed distribution into one of a normal distribution (Wilson and Hilferty, 1931).
+
+    >>> _as_normal(np.array([-1.0, 4.0]), np.array([1.0, 1.0])).round(2)
+    array([-1.07,  2.82])
+    """
+    turned: FloatArray = 6 / skew * (np.cbrt(np.maximum(1 + skew * z / 2, 0.0)) - 1) + skew / 6
+    return turned
+
+
 def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
     with one_thread():
         chance, shared = _held_out(data, belief)
@@ -361,11 +374,14 @@ def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
     rows, _ = data.repeated()
     again, same = data.repeats()
     alike = np.bincount(data.judge[rows], chance[rows] ** 2 + (1 - chance[rows]) ** 2, size)
+    v, information = p * (1 - p), np.bincount(judge, p * (1 - p), size)
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = squares.infit_sd**2 + shared / np.bincount(judge, p * (1 - p), size) ** 2
+        spread = np.sqrt(squares.infit_sd**2 + shared / information**2)
+        # Few answers make infit skewed to the right; the third cumulant of (1 − 2p)y is (1 − 2p)⁴v.
+        skew = np.maximum(np.bincount(judge, (1 - 4 * v) ** 2 * v, size) / (spread * information) ** 3, 1e-6)
         return {
             "infit": squares.infit,
-            "infit_z": (squares.infit - 1) / np.sqrt(variance),
+            "infit_z": _as_normal((squares.infit - 1) / spread, skew),
             "outfit": squares.outfit,
             "outfit_z": (squares.outfit - 1) / squares.outfit_sd,
             "agreement": agreed / n,
