@@ -10,7 +10,7 @@ docs/reliability.md says what each one does. Full runs write benchmarks/results/
 import argparse
 from importlib import import_module
 
-TRIALS = ("drills", "kills", "slow", "disk", "clock", "outage", "uploads", "fuzz", "migration", "soak")
+TRIALS = ("drills", "kills", "slow", "disk", "clock", "outage", "uploads", "fuzz", "soak")
 
 
 def main() -> None:
