@@ -152,7 +152,8 @@ def test_crowded_numbers_move_apart():
 def test_the_prior_is_drawn_around_its_area(fit):
     covariance = jm.prior_covariance(fit.map)
     picture = maps.prior_correlation_map(fit.map, covariance, "35")
-    correlated = np.argsort(-covariance.matrix[fit.map.lookup["35"]])[:3]
+    sd = np.sqrt(np.diagonal(covariance.matrix))
+    correlated = np.argsort(-covariance.matrix[fit.map.lookup["35"]] / sd)[:3]
     assert ", ".join(fit.map.names[area] for area in correlated) in picture.alt
     assert "Douglas (outlined)" in picture.caption
 

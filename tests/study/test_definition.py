@@ -139,9 +139,10 @@ def test_reading_what_was_written_gives_the_same(title, consent, edges, ties, fr
 def test_every_field_is_written():
     tiles = "https://t/{z}/{x}/{y}.png"
     study = StudyDefinition("T", "Q", "lower", repeats=0.1, base_map=tiles, translations={}, thanks="t",
-                            answers_until=date(2027, 6, 30), briefing=OwnWords("A. Hill"))  # fmt: skip
+                            answers_until=date(2027, 6, 30), asks_places=True,
+                            briefing=OwnWords("A. Hill"))  # fmt: skip
     again = parse_definition(tomllib.loads(write_definition(study)))
-    assert (again.repeats, again.answers_until) == (0.1, date(2027, 6, 30))
+    assert (again.repeats, again.answers_until, again.asks_places) == (0.1, date(2027, 6, 30), True)
     assert again.briefing == OwnWords("A. Hill")
     written = tomllib.loads(write_definition(study))
     flat = set(written) | set(written["texts"])

@@ -150,7 +150,7 @@ def test_a_damaged_set_is_named(folder):
         (lambda: Scheduling(draws=1), "draws must be at least 4"),
         (lambda: Scalability(chains=0), "chains must be at least 1"),
         (lambda: Robustness(behaviours=("carless",)), "there is no behaviour 'carless'"),
-        (lambda: Robustness(behaviours=()), "no behaviour was named"),
+        (lambda: Robustness(behaviours=(), truths=()), "nothing is left to try"),
         (lambda: Robustness(judges=0), "judges must be at least 1"),
         (lambda: Clustering(chains=1), "needs at least two chains"),
     ],

@@ -44,6 +44,7 @@ def answers(areas: jm.Areas, among: int, size: int = 600, step: int | None = Non
 @pytest.fixture
 def treated_as_large(monkeypatch):
     monkeypatch.setattr(fitting, "LARGE", 100)
+    monkeypatch.setattr("judgemap.study.fit.settings.MOST_WITH_JUDGES", 100)
 
 
 @pytest.mark.usefixtures("treated_as_large")
@@ -66,7 +67,7 @@ def test_a_large_map_has_the_same_files(areas, tmp_path, model):
 def test_other_priors_of_a_large_map(monkeypatch, tmp_path, prior):
     """The same settings whatever the size, and a saved fit knows its prior."""
     areas, data = jm.example_study(seed=1)
-    settings = FitSettings(prior=prior, seed=1, chains=8, draws=60)
+    settings = FitSettings(prior=prior, judges="alike", seed=1, chains=8, draws=60)
     usual = settings.run(data, areas)
     monkeypatch.setattr(fitting, "LARGE", 50)
     fit = settings.run(data, areas, memory=4)

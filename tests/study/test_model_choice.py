@@ -150,7 +150,7 @@ def test_a_judge_the_other_way_round_is_told_apart(row, odd_judge):
     kinds = table[["p_little", "p_reversed", "p_another_view"]]
     assert kinds["p_reversed"].argmax() == 0
     assert kinds["p_reversed"][0] > 0.8
-    assert (kinds.loc[1:].sum(axis=1) < 0.2).all()
+    assert (kinds.loc[1:] <= SURE).all(axis=None), "nothing is said of the others, though short chains may flip some"
     assert not any(table["kind_note"])
     assert (table["attention_low"] <= table["attention"]).all()
     differ = settled(jm.fit_spatial(data, row, seed=3, judges="differ", **SHORT | {"draws": 400}, as_in_paper=True))

@@ -10,6 +10,7 @@ from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.study.assess.judges import Belief, belief_of, quick_fit
 from judgemap.study.assess.reliability import split_half
 from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.priors import PLAIN
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +112,7 @@ def test_the_prior_of_quick_fits_is_the_fits(chicago):
     np.testing.assert_allclose(other.covariance.matrix, kernel.matrix)
     assert other.variance == FixedVariance(4.0)
     clusters = belief_of(jm.fit_clusters(data, areas, warmup=20, thin=1, **short))
-    assert (clusters.covariance.name, clusters.variance) == ("communicability", InverseGamma())
+    assert (clusters.covariance.name, clusters.variance) == (PLAIN, InverseGamma())
 
 
 def test_a_prior_made_by_hand_is_used_until_the_fit_is_saved(chicago, tmp_path):

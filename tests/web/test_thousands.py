@@ -28,7 +28,7 @@ def test_a_judge_who_goes_on_sees_thousands(language, words):
 
 
 def test_tables_and_legends_have_thousands():
-    legend = SimpleNamespace(named=True, steps=[("#fff", "low", 32844), ("#000", "high", 1)])
+    legend = SimpleNamespace(key=True, steps=[("#fff", "low", 32844), ("#000", "high", 1)])
     html = render_to_string("results/legend.html", {"legend": legend})
     assert "(32,844 areas)" in html
     assert "(1 area)" in html

@@ -275,7 +275,7 @@ def log_evidence(model: Model) -> float:
     >>> from judgemap.core.model.counts import count_pairs
     >>> from judgemap.core.model.prior import independent
     >>> counts = count_pairs([0] * 9, [1] * 9, n_areas=2)
-    >>> log_evidence(Model(counts, independent(2), FixedVariance(4.0))) > 9 * np.log(0.5)
+    >>> bool(log_evidence(Model(counts, independent(2), FixedVariance(4.0))) > 9 * np.log(0.5))
     True
     """
     if not isinstance(model.variance, FixedVariance):

@@ -121,6 +121,14 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
         The same seed gives the same numbers.
     draws
         How often the pairs are answered again.
+
+    Examples
+    --------
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> [measure.name for measure in jm.predictive_check(fit, data, seed=1, draws=20).measures]
+    ['areas', 'pairs', 'left', 'triads', 'borders', 'smooth']
     """
     if draws < 20:
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")

@@ -38,6 +38,13 @@ class FitComparison:
     (by median, 1 is the highest risk), ``rank_change``, and ``p_higher``, the probability that a draw of the other fit
     is above a draw of the base. The two fits share answers, so p_higher is not a test; it says whether a change is
     large relative to the uncertainty.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> same = jm.compare_fits(fit, fit)
+    >>> same.same_top, same.top, same.reordered
+    (10, 10, 0.0)
     """
 
     pearson: float
@@ -321,6 +328,12 @@ class ModelComparison:
     best and ``difference_se``, from the differences judge by judge; ``refits``, how many judges required a new fit
     without them, because too much rested on their answers; ``options`` of `judgemap fit`. ``judges`` has one row
     per judge and one column per model.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> judged = jm.compare_models(data.only(["1", "2", "3"]), areas, seed=1, models=["alike"], chains=2, draws=100)
+    >>> judged.table["model"].tolist(), judged.judges.shape
+    (['alike'], (3, 1))
     """
 
     table: pd.DataFrame

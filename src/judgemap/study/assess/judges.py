@@ -397,8 +397,10 @@ def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
 NEAR_NOTHING = 0.25
 """Attention closer to 0 than this says little."""
 MOSTLY = 0.5
-TOO_MUCH = 0.95
-"""If more than this share of what is known in some direction rests on the judge's own answers, kinds are not told."""
+TOO_MUCH = 0.8
+"""If more than this share of what is known in some direction rests on the judge's own answers, what the others know is
+worked out too roughly to tell a view of one's own from theirs. Answers by chance or the other way round are still
+seen."""
 UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
 ENTANGLED = (
     "Not enough to tell: nearly all that is known about some areas comes from this judge. Ask others about them."
@@ -435,7 +437,7 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | 
         return columns | {"kind_note": np.where(known, UNSETTLED, "").tolist()}
     kinds, share = _weighed(fit, data)
     chances = _chances(fit, kinds)
-    unclear = (share > TOO_MUCH) & (chances.max(axis=0) <= SURE)
+    unclear = (share > TOO_MUCH) & (chances[:2].max(axis=0) <= SURE)
     columns |= {name: spread(np.where(unclear, np.nan, each)) for name, each in zip(CHANCES, chances, strict=True)}
     return columns | {"own_share": spread(share), "kind_note": np.where(known & unclear[codes], ENTANGLED, "").tolist()}
 

@@ -100,6 +100,13 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
 
     ``bayes`` comes from the fit's own draws. Halves are fitted quickly, with the fit's prior and the α² of all answers;
     if there are no more than ``splits`` different ways to halve the judges, each is used once.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> figures = jm.reliability(fit, data, seed=1, splits=4)
+    >>> figures.answers, figures.judges, bool(figures.bayes_low < figures.bayes < figures.bayes_high)
+    (1848, 12, True)
     """
     check_areas(fit, data)
     answers, rng = data.where(data.decided), np.random.default_rng(seed)

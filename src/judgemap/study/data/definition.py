@@ -287,6 +287,8 @@ def write_definition(study: StudyDefinition) -> str:
     }
     if study.repeats:
         tables["repeats"] = study.repeats
+    if study.asks_places:
+        tables["asks_places"] = True
     if study.answers_until:
         tables["answers_until"] = study.answers_until
     tables["languages"] = list(study.languages)

@@ -522,7 +522,7 @@ class FitSettings:
         """Raise if the map has more areas than models of judges and ties can handle."""
         if n_areas <= DENSE_LIMIT:
             return
-        part = next(iter(self._about_judges), "ties")
+        part = next((name for name, value in self._about_judges.items() if value != "alike"), "ties")
         leave = "fit with ties left out (--ties leave-out)" if part == "ties" else "leave it out"
         raise StudyError(
             f"{part}: with more than {DENSE_LIMIT:,} areas judges and ties cannot be modelled, and this map has "
