@@ -64,7 +64,7 @@ def plan_from_the_shell(folder: Path) -> None:
     from judgemap.cli.main import app
 
     words = ["--areas", str(folder / "areas.gpkg"), "--judges", "3", "--per-judge", "30", "--designs", "uniform"]
-    options = ["--simulations", "6", "--cores", "1", "--seed", "1", "-o", str(folder / "plan.html")]
+    options = ["--simulations", "6", "--cores", "1", "--seed", "1", "--force", "-o", str(folder / "plan.html")]
     twice("judgemap plan", lambda: app(["plan", *words, *options], standalone_mode=False))
 
 
