@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -247,3 +248,22 @@ def test_rows_repeated_ten_times_bring_a_note(square):
 
     assert "up to 10 times" in noted(10)
     assert noted(9) == noted(10, np.arange(10.0)) == "", "answers at different times are no copies"
+
+
+def test_a_data_frame_or_pairs_are_read_like_the_file(tmp_path):
+    """Ids may be numbers, with or without gaps in their column; what is missing is empty."""
+    areas = jm.Areas(("1", "2", "3"), ("A", "B", "C"), AreaGraph(3, [[0, 1], [1, 2]]))
+    frame = pd.DataFrame({"judge": ["x", None, "x"], "left": [1.0, 2.0, 3.0], "right": np.array([2, 3, 1]),
+                          "outcome": ["left", "tie", "right"], "seconds": [3.5, np.nan, 2.0],
+                          "answered_at": pd.to_datetime(["2026-01-01 10:00", None, "2026-01-02 11:30"])})  # fmt: skip
+    frame.astype({"left": int}).to_csv(tmp_path / "c.csv", index=False)
+    read, there = jm.read_comparisons(tmp_path / "c.csv", areas), jm.read_comparisons(frame, areas)
+    pd.testing.assert_frame_equal(there.to_frame(), read.to_frame())
+    pairs = jm.read_comparisons([(np.int64(1), 2), ("3", "B")], areas)
+    assert pairs.left.tolist() == [0, 2]
+    with pytest.raises(jm.StudyError, match="the table line 2: area '9' is not in the list of areas"):
+        jm.read_comparisons([(1, 2), (1, 9)], areas)
+    with pytest.raises(jm.StudyError, match=r"give a file, a data frame, or a list of \(winner, loser\) pairs"):
+        jm.read_comparisons(5, areas)
+    with pytest.raises(jm.StudyError, match="give a boundary file or a GeoDataFrame, not dict"):
+        jm.read_areas({})

@@ -99,6 +99,34 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
     return table
 
 
+def as_table(source: object) -> Table:
+    """Take what is in memory as a table of text: a data frame of pandas or polars, or a list of (winner, loser) pairs.
+
+    >>> as_table([(3, 1), (2, 3)]).rows
+    [{'winner': '3', 'loser': '1'}, {'winner': '2', 'loser': '3'}]
+    """
+    if hasattr(source, "to_dicts"):  # polars
+        rows = source.to_dicts()
+    elif hasattr(source, "to_dict"):  # pandas
+        rows = source.to_dict("records")
+    else:
+        try:
+            rows = [{"winner": winner, "loser": loser} for winner, loser in source]  # type: ignore[attr-defined]
+        except (TypeError, ValueError):
+            raise StudyError("give a file, a data frame, or a list of (winner, loser) pairs") from None
+    if not rows:
+        raise StudyError("the table has no rows; there is nothing to read")
+    texts = [{str(column): _cell(value) for column, value in row.items()} for row in rows]
+    return Table(Path("the table"), tuple(texts[0]), texts, list(range(1, len(texts) + 1)))
+
+
+def _cell(value: object) -> str:
+    """Write a value as a CSV file would have it; whole numbers have no decimals, and what is missing is empty."""
+    if value is None or value != value or str(value) in ("NaT", "<NA>"):  # noqa: PLR0124 - nan is not itself
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
 def read_number(text: str) -> float:
     """Read a number as people write it, with a decimal point or a decimal comma.
 

@@ -141,7 +141,7 @@ class Areas(Displayed):
 
 
 def read_areas(
-    path: str | Path,
+    source: "str | Path | geopandas.GeoDataFrame",
     *,
     id: str | None = None,  # noqa: A002 - everybody calls it that
     name: str | None = None,
@@ -151,12 +151,12 @@ def read_areas(
     crs: str | int | None = None,
     edges: str | Path | None = None,
 ) -> Areas:
-    """Read a boundary file and find which areas are neighbours.
+    """Read boundaries and find which areas are neighbours.
 
     Parameters
     ----------
-    path
-        A GeoJSON file, a GeoPackage or a Shapefile, or a zip file with one of them.
+    source
+        A GeoJSON file, a GeoPackage or a Shapefile, or a zip file with one of them; or a GeoDataFrame.
     id, name
         The columns with the ids and the names; guessed if not given, and `Areas.notes` says which.
     contiguity
@@ -186,12 +186,16 @@ def read_areas(
     ...     areas = read_areas(Path(folder, "wards.gpkg"), id="code", name="name")
     >>> areas.ids, areas.graph.edges
     (('W1', 'W2'), array([[0, 1]]))
+    >>> read_areas(wards, id="code").ids
+    ('W1', 'W2')
     """
     from judgemap.geo import boundaries
 
-    path = Path(path)
+    if not isinstance(source, (str, Path)) and not hasattr(source, "geometry"):
+        raise StudyError(f"areas: give a boundary file or a GeoDataFrame, not {type(source).__name__}")
+    path = Path(source) if isinstance(source, (str, Path)) else Path("the table of areas")
     try:
-        frame, notes = boundaries.load(path)
+        frame, notes = (source, ()) if hasattr(source, "geometry") else boundaries.load(path)
         outlines = boundaries.outlines(frame, id, name, crs)
     except StudyError as error:
         raise StudyError(f"{path.name or path}: {error}", error.field) from None

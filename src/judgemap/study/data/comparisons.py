@@ -20,7 +20,7 @@ from judgemap.core.model.counts import JudgedCounts, PairCounts, count_judged
 from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_number, read_table
+from judgemap.geo.csvfiles import Table, as_table, did_you_mean, quoted, read_number, read_table
 from judgemap.geo.labels import clean_label
 from judgemap.geo.maps import Areas
 
@@ -335,8 +335,10 @@ def judge_codes(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
     return judges, np.array([place.get(name, -1) for name in names], dtype=np.int64)
 
 
-def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "lower") -> Comparisons:
-    r"""Read comparisons.csv: ``judge,left,right,outcome[,seconds,answered_at,…]``, or ``winner,loser[,judge]``.
+def read_comparisons(source: object, areas: Areas, winner_is: Direction = "lower") -> Comparisons:
+    r"""Read comparisons: ``judge,left,right,outcome[,seconds,answered_at,…]``, or ``winner,loser[,judge]``.
+
+    ``source`` is the path of a CSV file, a data frame of pandas or polars, or a list of (winner, loser) pairs.
 
     Areas are named by id or by exact name. An outcome is one of left, right, tie, skipped, unknown. A table of winners
     and losers may have outcomes too: tie, skipped or unknown then say that neither won.
@@ -348,8 +350,10 @@ def read_comparisons(path: str | Path, areas: Areas, winner_is: Direction = "low
     ...     data = jm.read_comparisons(path, jm.chicago())
     >>> len(data), data.counts().total
     (2, 1)
+    >>> len(jm.read_comparisons([("Loop", "Uptown"), ("Loop", "Lake View")], jm.chicago()))
+    2
     """
-    table = read_table(path)
+    table = read_table(source) if isinstance(source, (str, Path)) else as_table(source)
     named = "winner" in table.columns or "loser" in table.columns
     if named and not {"left", "right", "outcome"} <= set(table.columns):
         table.require("winner", "loser")
