@@ -372,17 +372,19 @@ def expected_correlation(known: ReliabilityFinding) -> tuple[float | None, bool]
 
     The posterior's own is that of another panel if the model lets judges differ, and otherwise assumes that judges are
     alike. Split halves, stepped up, allow for judges who differ, but agree where the prior fills in the same map twice.
-    So the lower of the two counts.
+    So the lower of the two counts; with very few answers halves may contradict each other, which counts as 0.
 
     >>> expected_correlation(ReliabilityFinding(another_panel=0.81, split_half_full=0.95, bayes=0.95))
     (0.9, True)
     >>> expected_correlation(ReliabilityFinding(split_half_full=0.97, bayes=0.5))
     (0.5, True)
+    >>> expected_correlation(ReliabilityFinding(split_half_full=-0.62, bayes=0.5))
+    (0.0, True)
     """
     own = known.bayes if known.another_panel is None else sqrt(known.another_panel)
     both = [each for each in (own, known.split_half_full) if each is not None]
     of_panels = known.another_panel is not None or known.split_half_full is not None
-    return (min(both) if both else None), of_panels
+    return (max(min(both), 0.0) if both else None), of_panels
 
 
 def reliability_words(known: ReliabilityFinding) -> str:
