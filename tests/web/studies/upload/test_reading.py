@@ -17,6 +17,7 @@ import geopandas
 import numpy as np
 import pytest
 import shapely
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from judgemap.errors import StudyError
 from judgemap.web.dashboard.counting import ROW
@@ -72,7 +73,7 @@ def test_zip_files_that_unpack_into_too_much_are_not_unpacked(monkeypatch):
     assert len(bomb) < 10_000
     for content, words in ((bomb, "more than 2 MB"), (zipped(**{f"{i}.txt": "" for i in range(61)}), "holds 61 files")):
         with pytest.raises(StudyError, match=words):
-            drafts.check_zip(content)
+            drafts.take_file(SimpleUploadedFile("wards.zip", content))
 
 
 def test_only_three_drivers_are_there(tmp_path):
