@@ -3,6 +3,8 @@
 import csv
 import hashlib
 import io
+import subprocess
+import sys
 import tomllib
 import zipfile
 from dataclasses import replace
@@ -173,3 +175,26 @@ def test_a_large_export_is_written_by_another_process(owned, clients, judge, mon
     assert asked == [("judgemap.web.start", owned.slug, str(export.settings.DATA))]
     monkeypatch.setattr(export, "run_reader", lambda *_: b"Traceback")
     assert clients["owner"].post(f"/studies/{owned.slug}/export").status_code == 503
+
+
+APART = """
+import sys, zipfile
+from pathlib import Path
+from judgemap.web import start
+folder = Path(sys.argv[1])
+start.connect(folder / "data", create=True)
+from judgemap.web.demo.study import prepare_demo
+from judgemap.web.people import export
+study = prepare_demo(folder, 1, lambda _news: None).finished
+here = zipfile.ZipFile(export.export_study(study, folder / "here.zip"))
+export.LARGE = 0
+apart = zipfile.ZipFile(export.export_apart(study, folder / "apart.zip"))
+assert apart.namelist() == here.namelist()
+assert all(apart.read(name) == here.read(name) for name in here.namelist())
+"""
+
+
+@pytest.mark.slow
+def test_the_other_process_writes_the_same_files(tmp_path):
+    """A server's own data folder, because another process cannot see the database of a test."""
+    subprocess.run([sys.executable, "-c", APART, tmp_path], check=True)
