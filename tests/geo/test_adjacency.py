@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.adjacency import Bridge, border_graph, hairline_pairs, in_metres, join_parts, overlapping
-from judgemap.geo.maps import areas_from_frame, read_areas, read_edges
+from judgemap.geo.maps import read_areas, read_edges
 from judgemap.study.data.example import chicago
 
 BRITISH_GRID = "EPSG:27700"
@@ -69,7 +69,7 @@ def test_an_area_drawn_over_another_borders_it_and_is_noted(contiguity):
     frame = geopandas.GeoDataFrame(
         {"id": ["town", "county", "next"]}, geometry=[cell(0, 0).buffer(-300), cell(0, 0), cell(1, 0)], crs=BRITISH_GRID
     )
-    areas = areas_from_frame(frame, contiguity=contiguity)
+    areas = read_areas(frame, contiguity=contiguity)
     assert pairs(areas.graph) == {(0, 1), (1, 2)}
     assert "These areas overlap; check them on the map: 'town – county'." in areas.notes
 
@@ -107,7 +107,7 @@ def test_the_order_of_the_rows_does_not_matter(cells, contiguity, data):
     ids = [f"area {number}" for number in range(len(cells))]
     frame = geopandas.GeoDataFrame({"id": ids}, geometry=[cell(x, y) for x, y in sorted(cells)], crs=BRITISH_GRID)
     order = data.draw(st.permutations(range(len(frame))))
-    plain, mixed = (areas_from_frame(each, contiguity=contiguity) for each in (frame, frame.iloc[order]))
+    plain, mixed = (read_areas(each, contiguity=contiguity) for each in (frame, frame.iloc[order]))
     by_id = [{frozenset(areas.ids[end] for end in edge) for edge in areas.graph.edges} for areas in (plain, mixed)]
     assert by_id[0] == by_id[1]
     assert set(plain.bridges) == set(mixed.bridges)

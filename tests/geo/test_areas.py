@@ -9,7 +9,7 @@ import shapely
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
-from judgemap.geo.maps import Areas, areas_from_frame
+from judgemap.geo.maps import Areas, read_areas
 
 
 def areas_of(ids: list[str], names: list[str]) -> Areas:
@@ -22,7 +22,7 @@ def wards() -> Areas:
     frame = geopandas.GeoDataFrame(
         {"id": ["E1", "E2", "E3"], "name": ["Castle", "Trent", "Castle"]}, geometry=squares, crs="EPSG:4326"
     )
-    return areas_from_frame(frame)
+    return read_areas(frame)
 
 
 def test_ids_and_names_find_areas(wards):
@@ -81,7 +81,7 @@ def test_the_table_has_the_maps_own_reference_system(wards):
     frame = wards.to_frame()
     assert list(frame.columns) == ["id", "name", "geometry"]
     assert frame.crs == "EPSG:4326"
-    again = areas_from_frame(frame)
+    again = read_areas(frame)
     assert (again.ids, again.names) == (wards.ids, wards.names)
     np.testing.assert_array_equal(again.graph.edges, wards.graph.edges)
 

@@ -7,7 +7,7 @@ import shapely
 
 from judgemap.errors import StudyError
 from judgemap.geo.labels import choose_labels, clean_label
-from judgemap.geo.maps import areas_from_frame, read_areas
+from judgemap.geo.maps import read_areas
 
 
 def table(**columns: list[object]) -> geopandas.GeoDataFrame:
@@ -127,7 +127,7 @@ def squares(names, **columns):
 
 
 def named(frame):
-    return areas_from_frame(frame, id="id", name="name").names
+    return read_areas(frame, id="id", name="name").names
 
 
 FIVE = ["Monroe", "Brown", "Clay", "Dale", "Monroe"]

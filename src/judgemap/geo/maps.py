@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from judgemap.geo.boundaries import Outlines
 
-__all__ = ["Areas", "Bridge", "areas_from_frame", "read_areas", "read_edges", "read_names"]
+__all__ = ["Areas", "Bridge", "read_areas", "read_edges", "read_names"]
 
 ExtraEdges = Sequence[Sequence[str]] | str | Path | None
 """Edges added by hand: pairs of ids or names, or a CSV file with ``area_a`` and ``area_b``."""
@@ -191,14 +191,19 @@ def read_areas(
     """
     from judgemap.geo import boundaries
 
-    if not isinstance(source, (str, Path)) and not hasattr(source, "geometry"):
-        raise StudyError(f"areas: give a boundary file or a GeoDataFrame, not {type(source).__name__}")
-    path = Path(source) if isinstance(source, (str, Path)) else Path("the table of areas")
-    try:
-        frame, notes = (source, ()) if hasattr(source, "geometry") else boundaries.load(path)
+    notes: list[str] = []
+    if not isinstance(source, (str, Path)):
+        if not hasattr(source, "geometry"):
+            raise StudyError(f"areas: give a boundary file or a GeoDataFrame, not {type(source).__name__}")
+        frame = source
         outlines = boundaries.outlines(frame, id, name, crs)
-    except StudyError as error:
-        raise StudyError(f"{path.name or path}: {error}", error.field) from None
+    else:
+        path = Path(source)
+        try:
+            frame, notes = boundaries.load(path)
+            outlines = boundaries.outlines(frame, id, name, crs)
+        except StudyError as error:
+            raise StudyError(f"{path.name or path}: {error}", error.field) from None
     outlines = outlines._replace(notes=(*notes, *outlines.notes))
     if edges is None:
         return _with_distinct_names(_connect(outlines, contiguity, extra_edges, bridge), frame)
@@ -213,29 +218,6 @@ def _with_distinct_names(areas: Areas, frame: "geopandas.GeoDataFrame") -> Areas
         return areas
     columns = {str(each): column_texts(frame, each) for each in frame.columns if each != frame.geometry.name}
     return told_apart(areas, columns if len(frame) == len(areas) else {})
-
-
-def areas_from_frame(
-    frame: "geopandas.GeoDataFrame",
-    *,
-    id: str | None = None,  # noqa: A002 - everybody calls it that
-    name: str | None = None,
-    contiguity: Contiguity = "queen",
-    extra_edges: ExtraEdges = None,
-    bridge: Joining = "nearest",
-) -> Areas:
-    """Find which areas are neighbours among polygons in memory; the arguments are those of `read_areas`.
-
-    >>> import geopandas, shapely
-    >>> squares = [shapely.box(x, 0, x + 1000, 1000) for x in (0, 1000, 5000)]
-    >>> frame = geopandas.GeoDataFrame({"id": ["a", "b", "c"]}, geometry=squares, crs="EPSG:27700")
-    >>> areas_from_frame(frame).bridges
-    (Bridge(a='c', b='b', km=3.0),)
-    """
-    from judgemap.geo import boundaries
-
-    outlines = boundaries.outlines(frame, id, name, crs=None)
-    return _with_distinct_names(_connect(outlines, contiguity, extra_edges, bridge), frame)
 
 
 def read_edges(edges_path: str | Path, names_path: str | Path | None = None, extra_edges: ExtraEdges = None) -> Areas:

@@ -238,7 +238,7 @@ def test_too_few_draws_are_said_in_place_of_probabilities(played, explained, cli
     second |= {"p_another_view": 0.1, "p_little": 0.2, "kind_note": ""}
     explained.save()
     html = page(clients["teammate"], "judges", played)
-    assert "not enough draws to tell" in re.search(rf'aria-label="Choose {first["judge"]}".*?</tr>', html, re.S)[0]
+    assert "cannot be told yet" in re.search(rf'aria-label="Choose {first["judge"]}".*?</tr>', html, re.S)[0]
     assert "not enough" not in re.search(rf'aria-label="Choose {second["judge"]}".*?</tr>', html, re.S)[0]
     assert "Not enough draws to tell: sample longer." in page(clients["owner"], "judge", played, first["judge"])
     assert "Not enough draws" not in page(clients["owner"], "judge", played, second["judge"])

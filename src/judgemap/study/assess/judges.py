@@ -402,9 +402,7 @@ TOO_MUCH = 0.8
 worked out too roughly to tell a view of one's own from theirs. Answers by chance or the other way round are still
 seen."""
 UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
-ENTANGLED = (
-    "Not enough to tell: nearly all that is known about some areas comes from this judge. Ask others about them."
-)
+ENTANGLED = "Not enough to tell: most of what is known about some areas comes from this judge. Ask others about them."
 CHANCES = ("p_reversed", "p_little", "p_another_view")
 PARTS = ("distance", "attention", "side", "lapse")
 

@@ -10,7 +10,7 @@ from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.prior import communicability
 from judgemap.core.simulate.trials import answer, draw_pairs
 from judgemap.core.types import FloatArray
-from judgemap.geo.maps import Areas, areas_from_frame
+from judgemap.geo.maps import Areas, read_areas
 from judgemap.study.data.comparisons import Comparisons, Direction
 
 PER_JUDGE = (11, 27, 62, 344, 131, 1, 36, 81, 8, 3, 81, 1063)
@@ -34,7 +34,7 @@ def chicago() -> Areas:
     path = resources.files("libpysal") / "examples" / "chicago" / "Chicago77.shp"
     frame = geopandas.read_file(str(path)).set_crs("EPSG:3435")
     frame["COMMUNITY"] = [SPELLINGS.get(name, name.title()) for name in frame["COMMUNITY"]]
-    return areas_from_frame(frame, id="AREA_NUMBE", name="COMMUNITY")
+    return read_areas(frame, id="AREA_NUMBE", name="COMMUNITY")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ from judgemap.core.simulate.truths import FRAGILE, JUDGES, ON_BORDERS, Truth, ju
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
-from judgemap.geo.maps import areas_from_frame
+from judgemap.geo.maps import read_areas
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.priors import PLAIN
 from judgemap.study.fit.settings import PAPER, FitSettings
@@ -250,7 +250,7 @@ def read_real(measured: Path, outlines: Path, places: Sequence[str]) -> dict[str
         here = [not places or name == place or name.startswith(f"{place} ") for name in labels.names]
         if sum(here) < 3:
             raise StudyError(f"{outlines.name}: fewer than three areas have names that begin with {place!r}")
-        areas = areas_from_frame(frame[here])
+        areas = read_areas(frame[here])
         if missing := [each for each in areas.ids if each not in rows]:
             raise StudyError(f"{measured.name}: area {missing[0]!r} of {place} has no row")
         columns = {name: _numbers(rows[each][name] for each in areas.ids) for name in table.columns[1:]}

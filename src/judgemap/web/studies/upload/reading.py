@@ -208,7 +208,7 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
     import shapely
 
     from judgemap.geo.labels import column_texts
-    from judgemap.geo.maps import areas_from_frame
+    from judgemap.geo.maps import read_areas
     from judgemap.web.studies.upload.faults import settle
 
     frame = load(path, chosen.layer)
@@ -225,7 +225,7 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
     named = frame.assign(**{NAMES: names}).assign(**{NUMBERED: ids})
     tell(0.4, "Finding out which areas are neighbours.")
     extra = chosen.extra_edges or None
-    areas = areas_from_frame(named, id=NUMBERED, name=NAMES, contiguity=chosen.contiguity, extra_edges=extra)
+    areas = read_areas(named, id=NUMBERED, name=NAMES, contiguity=chosen.contiguity, extra_edges=extra)
     check_labels(areas)
     tell(0.9, "Copying the outlines.")
     outlines = areas.to_frame().geometry.to_crs("EPSG:4326")
