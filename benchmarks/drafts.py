@@ -120,7 +120,7 @@ def time_judging() -> int:
         for size in (100, SIZES[-1]):
             write_map(folder / f"{size}.gpkg", size)
         server = Server(folder / "data", "", None)
-        server.more = ["--fitters", "1"]
+        server.more = ["--workers", "1"]
         tokens = server.make_study(folder / "100.gpkg", "principal", 20)
         with server:
             asyncio.run(play(server, tokens[:1], 0.0, seconds_long(1)))

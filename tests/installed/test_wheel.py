@@ -134,7 +134,7 @@ def serving(command, folder, env=None, **options):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    words = [str(command), "serve", "--data", "data", "--port", str(port), "--fitters", "0"]
+    words = [str(command), "serve", "--data", "data", "--port", str(port), "--workers", "0"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("JUDGEMAP", "DJANGO", "PYTHON"))}
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(words, cwd=folder, env=kept | (env or {}), stdout=log, stderr=log, **options)

@@ -46,9 +46,9 @@ def panel(row, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
 def test_judges_who_differ_are_predicted_best_by_a_model_in_which_they_do(row):
     judged = jm.compare_models(panel(row, 3), row, seed=1, models=["alike", "differ"], **SHORT)
     best, other = judged.table.to_dict("records")
-    assert (best["model"], best["difference"], best["options"]) == ("differ", 0.0, "--judges differ")
+    assert (best["model"], best["difference"], best["options"]) == ("differ", 0.0, "--judges-differ")
     assert other["difference"] < -2 * other["difference_se"]
-    assert judged.words.startswith("'differ' (judgemap fit --judges differ) predicts a new judge's answers best")
+    assert judged.words.startswith("'differ' (judgemap fit --judges-differ) predicts a new judge's answers best")
     assert judged.judges.index.tolist() == [f"judge {number}" for number in range(6)]
     np.testing.assert_allclose(judged.judges.sum()["differ"], best["elpd"])
 
@@ -67,7 +67,7 @@ def test_ctrl_c_in_any_fit_ends_the_comparison(row, monkeypatch):
 def test_judges_who_agree_need_no_more(row):
     judged = jm.compare_models(panel(row, 0), row, seed=1, models=["alike", "differ"], **SHORT)
     assert abs(judged.table["difference"]).max() < 3
-    assert "Choose 'differ' (judgemap fit --judges differ)" in judged.words, "a tie goes to honest intervals"
+    assert "Choose 'differ' (judgemap fit --judges-differ)" in judged.words, "a tie goes to honest intervals"
 
 
 @pytest.mark.slow  # ten fits
@@ -104,7 +104,7 @@ def test_a_fit_that_takes_judges_as_alike_warns_where_they_are_not(row):
         for note in jm.fit_spatial(panel(row, 3), row, seed=1, **SHORT, as_in_paper=True).record.notes
     }
     assert f"(p = {LEVEL / 2:.3f} or less)" in notes[NoteKind.JUDGES_DIFFER]
-    assert notes[NoteKind.JUDGES_DIFFER].endswith("fit again with --judges differ.")
+    assert notes[NoteKind.JUDGES_DIFFER].endswith("fit again with --judges-differ.")
     agreed = jm.fit_spatial(panel(row, 0), row, seed=1, **SHORT, as_in_paper=True)
     assert NoteKind.JUDGES_DIFFER not in [note.kind for note in agreed.record.notes]
 

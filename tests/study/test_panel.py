@@ -231,7 +231,7 @@ def test_settings_that_do_not_go_together(settings, text):
 
 def test_the_command_says_what_is_on():
     settings = FitSettings(judges="differ", side=True, seed=1)
-    assert settings.options() == ["--judges", "differ", "--side", "--seed", "1"]
+    assert settings.options() == ["--judges-differ", "--side", "--seed", "1"]
 
 
 def test_the_briefing_says_whose_view_it_is(fit):

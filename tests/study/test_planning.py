@@ -87,7 +87,7 @@ def test_news_come_as_trials_are_done(ring):
 
 
 def test_more_judges_and_more_answers_help_and_answers_have_an_end(ring):
-    plan, apart = quick(ring, differ=0.5), quick(ring, differ=1.5)
+    plan, apart = quick(ring, judge_spread=0.5), quick(ring, judge_spread=1.5)
     sd = plan.over_grid("sd")
     assert (np.diff(sd, axis=0) < 0).all()
     assert (np.diff(sd, axis=1) < 0).all()
@@ -100,7 +100,7 @@ def test_more_judges_and_more_answers_help_and_answers_have_an_end(ring):
 
 def test_hours_are_judges_times_answers_times_seconds(ring):
     assert quick(ring).hours[2, 2] == pytest.approx(4 * 15 * 4 / 3600)
-    alone = quick(ring, judges=1, seconds=10)
+    alone = quick(ring, judges=1, answer_seconds=10)
     assert (alone.panels, alone.lengths) == ((1, 2, 4), (15, 30)), "one judge is one judge"
     assert alone.hours[alone.at] == pytest.approx(15 * 10 / 3600)
 
@@ -219,8 +219,8 @@ def test_a_difference_within_noise_is_not_called_a_gain(ring):
         ({"judges": 2, "per_judge": 5}, "2 × 5 comparisons cannot even connect 12 areas"),
         ({"simulations": 5}, "intervals need at least 6 simulated studies, not 5"),
         ({"alpha": 0.0}, "the guess at α must be a positive number, not 0"),
-        ({"differ": -1.0}, "how far judges differ must be a number from 0 up"),
-        ({"seconds": 0.0}, "the seconds that an answer takes must be a positive number"),
+        ({"judge_spread": -1.0}, "how far judges differ must be a number from 0 up"),
+        ({"answer_seconds": 0.0}, "the seconds that an answer takes must be a positive number"),
         ({"alpha": float("nan")}, "the guess at α must be a positive number, not nan"),
         ({"designs": ["uniform", "adaptiv"]}, "there is no design 'adaptiv' (did you mean 'adaptive'?)"),
         ({"designs": []}, "no design was named"),

@@ -77,7 +77,7 @@ TABLE = [
     ("fits:explained", "get", {}, READ),
     ("fits:cancel", "post", {}, MOVE),
     ("fits:again", "post", {}, MOVE),
-    ("fits:remedy", "post", {"remedy": "--judges differ"}, MOVE),
+    ("fits:remedy", "post", {"remedy": "--judges-differ"}, MOVE),
     ("results:map", "get", {}, READ),
     ("results:map_picture", "get", {}, READ),
     ("results:map_colours", "get", {}, READ),

@@ -55,14 +55,29 @@ def fit(
             "--sensitivity",
             help="Refit with other values of chi, omega or both, or of the cluster model's parameters, as in "
             "both=0.01,1 or beta=1e-10,1e-8. Repeatable.",
+            rich_help_panel=inputs.RESULTS,
         ),
     ] = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Number of threads; results do not depend on it.")] = None,
-    memory: Annotated[
-        float | None, typer.Option(min=0.1, help="Gigabytes that a fit of a large map may use. [default: what is free]")
+    cores: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of threads; results do not depend on it.", rich_help_panel=inputs.SAMPLING),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print fit.json instead of the table.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an earlier fit in the folder.")] = False,
+    memory: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            help="Gigabytes that a fit of a large map may use. [default: what is free]",
+            rich_help_panel=inputs.SAMPLING,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print fit.json instead of the table.", rich_help_panel=inputs.RESULTS),
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Overwrite an earlier fit in the folder.", rich_help_panel=inputs.RESULTS),
+    ] = False,
 ) -> None:
     """Fit a model to comparisons: writes areas.csv, areas.geojson, posterior.nc, fit.json, and clusters.csv.
 

@@ -54,7 +54,7 @@ def interface(
     output: Output,
     winner_is: WinnerIs = None,
     item_id: Annotated[
-        str, typer.Option("--id", help="How to identify areas: by item_id, name or display_name.")
+        str, typer.Option("--id", help="The column that becomes the areas' id: item_id, name or display_name.")
     ] = "item_id",
 ) -> None:
     """Read the zip file that the comparative-judgement interface exports. No personal data is read.

@@ -26,47 +26,47 @@ Seed = Annotated[
     int | None, typer.Option(min=0, help="The same seed gives the same numbers; if left out, one is drawn and shown.")
 ]
 
-AREA_OPTIONS: dict[str, Any] = {
-    "areas": Annotated[
-        Path | None, typer.Option("--areas", help="Boundary file: GeoJSON, GeoPackage, Shapefile or zip.")
-    ],
-    "id_column": Annotated[str | None, typer.Option("--id", help="The map's id column; guessed if left out.")],
-    "name_column": Annotated[str | None, typer.Option("--name", help="The map's name column; guessed if left out.")],
-    "crs": Annotated[
-        str | None, typer.Option("--crs", help="The map's coordinate system, if the file does not state it.")
-    ],
-    "contiguity": Annotated[
-        str | None, typer.Option(help="queen (default): neighbours touch; rook: they share a stretch of border.")
-    ],
-    "edges": Annotated[
-        Path | None,
-        typer.Option(
-            "--edges", help="CSV of neighbours, with area_a,area_b: use without a map, or instead of its borders."
-        ),
-    ],
-    "area_names": Annotated[
-        Path | None,
-        typer.Option("--area-names", help="Without a map: areas.csv with id,name; neighbours are optional."),
-    ],
-    "extra_edges": Annotated[
-        Path | None,
-        typer.Option("--extra-edges", help="CSV of extra neighbours, such as across a bridge, with area_a,area_b."),
-    ],
+AREA_OPTIONS: dict[str, tuple[type, str, str]] = {
+    "areas": (Path, "--areas", "Boundary file: GeoJSON, GeoPackage, Shapefile or zip."),
+    "id_column": (str, "--id", "The map's id column; guessed if left out."),
+    "name_column": (str, "--name", "The map's name column; guessed if left out."),
+    "crs": (str, "--crs", "The map's coordinate system, if the file does not state it."),
+    "contiguity": (str, "--contiguity", "queen (default): neighbours touch; rook: they share a stretch of border."),
+    "edges": (Path, "--edges", "CSV of neighbours, with area_a,area_b: use without a map, or instead of its borders."),
+    "area_names": (Path, "--area-names", "Without a map: areas.csv with id,name; neighbours are optional."),
+    "extra_edges": (Path, "--extra-edges", "CSV of extra neighbours, such as across a bridge, with area_a,area_b."),
 }
+PANELS = {
+    "The model": ("as_in_paper", "prior", "length", "alpha", "alpha_scale", "chi", "omega", "smoothness"),
+    "Judges and ties": ("ties", "disagreement", "side", "attention", "lapses"),
+    "Clusters": ("affinity", "beta", "mu0", "kappa0", "a0", "b0", "clusters", "loss"),
+    "Sampling": ("sampler", "chains", "warmup", "draws", "thin"),
+}
+"""The groups of a fit's settings in help; those that most people need first are in none."""
+SAMPLING, RESULTS = "Sampling", "Results"
+JUDGES = {True: "differ", False: "alike", None: None}
+"""``--judges-differ`` and ``--judges-alike``, as a setting."""
 
 
 def with_areas(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options above instead of its parameter ``areas``, which receives the areas they name."""
-    options = {name: (kind, None) for name, kind in AREA_OPTIONS.items()}
+    options: Options = {}
+    for name, (kind, option, text) in AREA_OPTIONS.items():
+        panel = None if name == "areas" else "The map"
+        options[name] = (Annotated[kind | None, typer.Option(option, help=text, rich_help_panel=panel)], None)
     return with_options(command, "areas", options, load_areas)
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command an option for each setting of a fit instead of its parameter ``settings``."""
-    options: Options = {
-        name: (Annotated[each.kind | None, typer.Option(option_of(name), help=_help(each))], DEFAULTS.get(name))
-        for name, each in SETTINGS.items()
-    }
+    panels = {name: panel for panel, names in PANELS.items() for name in names}
+    options: Options = {}
+    for name, each in SETTINGS.items():
+        kind, option, text = each.kind, option_of(name), _help(each)
+        if name == "judges":
+            kind, option, text = bool, "--judges-differ/--judges-alike", each.help
+        given = typer.Option(option, help=text, rich_help_panel=panels.get(name))
+        options[name] = (Annotated[kind | None, given], DEFAULTS.get(name))
     return with_options(command, "settings", options, _settings)
 
 
@@ -79,6 +79,7 @@ def _help(setting: Setting) -> str:
 def _settings(chosen: dict[str, Any]) -> FitSettings:
     if chosen["model"] != "clusters" and chosen["clusters"] is not None:
         raise StudyError("--clusters needs --model clusters; add that, or leave --clusters out")
+    chosen = chosen | {"judges": JUDGES[chosen["judges"]]}
     return FitSettings(**{name: value for name, value in chosen.items() if value is not None})
 
 
@@ -87,7 +88,8 @@ def with_options(
 ) -> Callable[..., None]:
     """Replace a command's parameter with options, from which ``build`` makes its value; typer reads the signature."""
     signature = inspect.signature(command)
-    kept = [each for each in signature.parameters.values() if each.name != parameter]
+    others = [each for each in signature.parameters.values() if each.name != parameter]
+    first = [each for each in others if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
         for name, (kind, default) in options.items()
@@ -98,8 +100,9 @@ def with_options(
         chosen = {name: given.pop(name) for name in options}
         command(*args, **{parameter: build(chosen)}, **given)
 
-    wrapped.__signature__ = signature.replace(parameters=[*kept, *added])  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {each.name: each.annotation for each in [*kept, *added]}
+    every = [*first, *added, *others[len(first) :]]
+    wrapped.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {each.name: each.annotation for each in every}
     return wrapped
 
 

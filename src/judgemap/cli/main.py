@@ -3,6 +3,7 @@
 import functools
 import inspect
 import io
+import os
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -11,30 +12,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
+from judgemap.cli.groups import WRITTEN, Command, Group
 from judgemap.errors import NotInstalledError, StudyError
 
 if TYPE_CHECKING:
-    from typer._click import Command, Context, HelpFormatter
+    from typer._click import Command as AnyCommand
+    from typer._click import Context
+    from typer._click.shell_completion import CompletionItem
 
-SUMMARIES = {
-    "demo": "Explore a finished study, and try judging in an open one.",
-    "serve": "Serve studies to judges and researchers.",
-    "study": "Make, run and export studies without a browser.",
-    "researcher": "Invite researchers and help them sign in.",
-    "worker": "Make the fits that researchers request.",
-    "plan": "Forecast the precision for given numbers of judges and answers.",
-    "schedule": "Draw a list of pairs to ask.",
-    "prior": "Draw the prior correlation of an area with the others.",
-    "import": "Read data from other tools.",
-    "fit": "Fit a model to comparisons: the risk map.",
-    "compare": "Find out which model of the judges best predicts a new judge.",
-    "report": "Write a fit's briefing, or its figures.",
-    "export": "Export a fit for other programs or for replication.",
-    "simulate": "Run the paper's simulation studies.",
+GROUPS = {
+    "Start here": {
+        "demo": "Explore a finished study, and try judging in an open one.",
+        "plan": "Forecast the precision for given numbers of judges and answers.",
+        "serve": "Serve studies to judges and researchers.",
+        "fit": "Fit a model to comparisons: the risk map.",
+        "report": "Write a fit's briefing, or its figures.",
+    },
+    "Data": {
+        "import": "Read data from other tools.",
+        "export": "Export a fit for other programs or for replication.",
+    },
+    "Studies": {
+        "study": "Make, run, export and back up studies without a browser.",
+        "schedule": "Draw a list of pairs to ask.",
+    },
+    "Server": {
+        "researcher": "Invite researchers and help them sign in.",
+        "worker": "Make the fits that researchers request.",
+    },
+    "Models and simulations": {
+        "compare": "Find out which model of the judges best predicts a new judge.",
+        "prior": "Draw the prior correlation of an area with the others.",
+        "simulate": "Run the paper's simulation studies.",
+    },
 }
-"""The commands in the order in which a study needs them, each in one line."""
+"""The commands in the order of help, those that most people need first, each in one line."""
+SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 HOMES = {
     "demo": "serving",
     "serve": "serving",
@@ -44,38 +59,44 @@ HOMES = {
     "export": "results",
 }
 """The modules of commands that do not have one of their own name."""
-WRITTEN = ("output", "picture")
-"""The options that name a file to write."""
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]
 
 
-class Commands(TyperGroup):
-    """Lists commands in the order of a study, and loads a module only when its command is used: most take a second."""
+class Commands(Group):
+    """The commands by group; a module is loaded only when its command is used, because most take a second."""
 
     def __init__(self, **given: Any) -> None:  # noqa: ANN401 - typer's own
         """List the commands without loading any."""
-        names = {name: TyperCommand(name, short_help=summary) for name, summary in SUMMARIES.items()}
+        names = {
+            name: Command(name, short_help=summary, rich_help_panel=group)
+            for group, commands in GROUPS.items()
+            for name, summary in commands.items()
+        }
         super().__init__(**given | {"commands": names})
 
-    def get_command(self, ctx: "Context", cmd_name: str) -> "Command | None":  # noqa: ARG002 - typer's own
+    def get_command(self, ctx: "Context", cmd_name: str) -> "AnyCommand | None":  # noqa: ARG002 - typer's own
         """Load a command."""
         return load_command(cmd_name) if cmd_name in self.commands else None
 
-    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:  # noqa: ARG002 - typer's own
-        """List the commands in help, one line each."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
+    def shell_complete(self, ctx: "Context", incomplete: str) -> "list[CompletionItem]":
+        """Complete names of commands without loading any."""
+        from typer._click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name, help=text) for name, text in SUMMARIES.items() if name.startswith(incomplete)]
+        return [*found, *super(TyperGroup, self).shell_complete(ctx, incomplete)]
 
 
-def load_command(name: str) -> "Command":
+def load_command(name: str) -> "AnyCommand":
     """Build a command, or a group of commands, from the module of that name in this folder."""
     module = import_module(f"judgemap.cli.{HOMES.get(name, name)}")
-    command: Command
+    command: AnyCommand
     if hasattr(module, "app"):
+        for each in module.app.registered_commands:
+            each.cls = Command
         command = typer.main.get_group(module.app)
     else:
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name=name)(_guarded(name, getattr(module, name)))
+        alone.command(name=name, cls=Command)(_guarded(name, getattr(module, name)))
         command = typer.main.get_command(alone)
     command.name, command.short_help = name, SUMMARIES[name]
     return command
@@ -115,9 +136,9 @@ app = typer.Typer(
     name="judgemap",
     cls=Commands,
     help="Comparative judgement on maps: from a boundary file and a table of answers to a risk map.",
-    epilog="Start with 'judgemap demo'. 'judgemap COMMAND --help' gives details and an example.",
+    epilog="'judgemap COMMAND -h' gives details and an example. A file called - is standard input.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -142,7 +163,9 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line, and write UTF-8 whatever the locale says: names and symbols need it."""
+    """Run the command line, and read and write UTF-8 whatever the locale says: names and symbols need it."""
+    if sys.getfilesystemencoding() != "utf-8":  # decided when Python starts, so it starts again
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - the same words
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8")

@@ -34,14 +34,14 @@ def plan(
     designs: Annotated[
         str, typer.Option(help=f"Designs to try, out of {', '.join(DESIGNS)}.")
     ] = "uniform,principal,optimal,adaptive",
-    judges_differ: Annotated[
+    judge_spread: Annotated[
         float | None,
         typer.Option(
             help="Guess at how far judges differ, relative to areas (σ/α); 0 if they are alike.  "
             "[default: the pilot's, or 0.5]"
         ),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="Seconds a judge takes per answer.")] = SECONDS,
+    answer_seconds: Annotated[float, typer.Option(help="Seconds a judge takes per answer.")] = SECONDS,
     simulations: Annotated[int, typer.Option(help="Simulated studies under each design.")] = 40,
     output: Annotated[
         Path | None,
@@ -70,10 +70,10 @@ def plan(
             per_judge,
             seed=seed,
             alpha=alpha,
-            differ=judges_differ,
+            judge_spread=judge_spread,
             pilot=fitted,
             designs=[each.strip() for each in designs.split(",") if each.strip()],
-            seconds=seconds,
+            answer_seconds=answer_seconds,
             simulations=simulations,
             cores=cores or available_cores(),
             watch=watch,

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, read_areas
 
 if TYPE_CHECKING:
+    import geopandas
+
+    from judgemap.study.export import Judges
     from judgemap.study.fit.result import Fit
 
 
@@ -27,11 +30,9 @@ def report(
             help="The comparisons.csv that was fitted, for how many judges there were and how long they took."
         ),
     ] = None,
-    clusters: Annotated[
-        Path | None, typer.Option(help="Results of the clustering model: both models in one briefing.")
-    ] = None,
-    spatial: Annotated[
-        Path | None, typer.Option(help="Results of the spatial model, to compare a clustering with.")
+    beside: Annotated[
+        Path | None,
+        typer.Option(help="Results of the clustering model beside one without clusters, or the other way round."),
     ] = None,
     against: Annotated[
         list[str] | None,
@@ -62,8 +63,6 @@ def report(
         raise StudyError("--pdf needs -o: name the page, as in -o report.html")
     if output is not None and output.suffix.lower() not in (".html", ".htm", ".pdf"):
         raise StudyError(f"{output.name}: a briefing is .html or .pdf; end the name in one of them")
-    if clusters is not None and spatial is not None:
-        raise StudyError("--clusters and --spatial each name a second model; give only one")
     from judgemap.cli.fit import verdict_lines
     from judgemap.report.pages.briefing import Gallery, briefing, read_about
     from judgemap.report.pages.briefing.front import verdict
@@ -76,7 +75,7 @@ def report(
 
         check_folder(figures, MARK)
     fit = open_fit(results, view)
-    other = _second(clusters, spatial)
+    other = None if beside is None else _beside(fit, beside)
     about = replace(read_about(fit, study, comparisons), others=_named(against or []), made=date.today())
     given = {"author": author, "contact": contact, "next_steps": next_steps}
     words = replace(about.words, **{name: text for name, text in given.items() if text is not None})
@@ -106,14 +105,13 @@ def open_fit(folder: Path, view: str | None = None) -> "Fit":
     return fit if view is None else fit.seen_by(view)
 
 
-def _second(clusters: Path | None, spatial: Path | None) -> "Fit | None":
-    if clusters is None:
-        return None if spatial is None else open_fit(spatial)
-    other = open_fit(clusters)
-    if other.record.model != "clusters":
+def _beside(fit: "Fit", folder: Path) -> "Fit":
+    """Read the fit of the other model: one of the two has clusters."""
+    other = open_fit(folder)
+    if "clusters" not in (fit.record.model, other.record.model):
         raise StudyError(
-            f"--clusters: {clusters} is a fit of the {other.record.model} model; "
-            "fit the clustering one with 'judgemap fit --model clusters'"
+            f"--beside: {folder} is a fit of the {other.record.model} model, and so has no clusters to add; "
+            "fit the clustering one with 'judgemap fit --model clusters', or compare fits with --against"
         )
     return other
 
@@ -143,10 +141,6 @@ def _write(html: str, output: Path, *, pdf: bool) -> list[Path]:
     return written
 
 
-if TYPE_CHECKING:
-    import geopandas
-
-
 def export(
     results: Annotated[Path, typer.Argument(help="A folder that 'judgemap fit' wrote.")],
     *,
@@ -174,9 +168,10 @@ def export(
             help="When judges differ: the map of the 'population' or of the 'panel'. [default: the fit's own]"
         ),
     ] = None,
-    judges: Annotated[
-        str, typer.Option(help="In a replication archive: judges are 'numbered', or their names are 'kept'.")
-    ] = "numbered",
+    keep_judge_names: Annotated[
+        bool,
+        typer.Option("--keep-judge-names", help="In a replication archive: keep judges' names, not numbers for them."),
+    ] = False,
 ) -> None:
     """Write results for another program: CSV, GeoJSON, GeoPackage, Parquet, NetCDF, for speedyBBT, or to replicate it.
 
@@ -195,10 +190,9 @@ def export(
             "name the fit's folder first: judgemap export results --as speedybbt --comparisons comparisons.csv -o for-r"
         )
 
-    if judges not in ("numbered", "kept"):
-        raise StudyError(f"judges are 'numbered' or 'kept', not {judges!r}")
     kind = kind or ("replication" if output.suffix.casefold() == ".zip" else kind_of(output))
     if kind == "replication":
+        judges: Judges = "kept" if keep_judge_names else "numbered"
         _archive(results, output, comparisons, study, judges, _given_map(areas, id_column))
     elif kind == "speedybbt":
         _for_speedybbt(results, output, comparisons)
@@ -228,11 +222,11 @@ def _given_map(areas: Path | None, id_column: str | None) -> Areas | None:
 
 
 def _archive(
-    results: Path, output: Path, comparisons: Path | None, study: Path | None, judges: str, areas: Areas | None
+    results: Path, output: Path, comparisons: Path | None, study: Path | None, judges: "Judges", areas: Areas | None
 ) -> None:
     from judgemap.study.data.comparisons import read_comparisons
     from judgemap.study.data.definition import read_definition
-    from judgemap.study.export import Judges, replication
+    from judgemap.study.export import replication
 
     if comparisons is None:
         raise StudyError("a replication archive includes the data; say where it is: --comparisons comparisons.csv")
@@ -242,7 +236,7 @@ def _archive(
         read_definition(study)
     places = None if areas is None else replace(fit.map, geometry=_outlines(areas, fit.map))
     text = None if study is None else study.read_text(encoding="utf-8")
-    replication(fit, data, text, output, areas=places, judges=cast("Judges", judges))
+    replication(fit, data, text, output, areas=places, judges=judges)
 
 
 def _outlines(given: Areas, fitted: Areas) -> "geopandas.GeoSeries | None":

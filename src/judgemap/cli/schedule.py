@@ -56,11 +56,11 @@ def schedule(
         typer.Option(
             "--judges",
             min=1,
-            help="Optimal design: how many judges, who differ from one another, share the list.",
+            help="How many judges, who differ from one another, share the list; only for the optimal design.",
         ),
     ] = None,
-    judges_differ: Annotated[
-        float, typer.Option("--judges-differ", help="With --judges: how far judges differ, relative to areas.")
+    judge_spread: Annotated[
+        float, typer.Option("--judge-spread", help="With --judges: how far judges differ, relative to areas.")
     ] = DIFFER,
     picture: Annotated[
         Path | None, typer.Option(help="Map to write, of how often each area is asked about: .svg, .png or .pdf.")
@@ -93,7 +93,7 @@ def schedule(
         knows=_known(areas, knows, home, around),
         options=options,
         alpha=alpha,
-        panel=None if judges is None else (judges, judges_differ),
+        panel=None if judges is None else (judges, judge_spread),
     )
     if picture is not None:
         from judgemap.report.figures.schedules import exposure_map

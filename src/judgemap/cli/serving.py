@@ -36,14 +36,14 @@ def serve(
         str, typer.Option(help="Address to listen on; 0.0.0.0 for all of this machine's addresses.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
-    workers: Annotated[
+    processes: Annotated[
         int | None,
         typer.Option(help="Server processes. [default: one with SQLite, one per CPU with PostgreSQL]", min=1, max=64),
     ] = None,
-    fitters: Annotated[
+    workers: Annotated[
         int,
         typer.Option(
-            help="Workers to start with the server for fits; 0 if 'judgemap worker' is running.", min=0, max=64
+            help="Workers that make fits, started with the server; 0 if 'judgemap worker' is running.", min=0, max=64
         ),
     ] = 1,
     metrics_port: Annotated[
@@ -61,7 +61,7 @@ def serve(
     """
     from judgemap.web import start
 
-    start.serve(start.ServerOptions(data, host, port, workers, fitters, metrics_port, new_key), typer.echo)
+    start.serve(start.ServerOptions(data, host, port, processes, workers, metrics_port, new_key), typer.echo)
 
 
 def worker(data: DataFolder = DATA) -> None:

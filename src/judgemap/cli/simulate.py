@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets, the table and the picture.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small trial run; other options still apply.")]
 Sets = Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: the paper's]")]
-Comparisons = Annotated[int | None, typer.Option(help="Comparisons in each set.  [default: the paper's]")]
+Pairs = Annotated[int | None, typer.Option(help="How many pairs are compared in each set.  [default: the paper's]")]
 Alpha = Annotated[float | None, typer.Option(help="α, the strengths' standard deviation.  [default: 3]")]
 Chains = Annotated[int | None, typer.Option(help="Chains of each fit.")]
 Draws = Annotated[int | None, typer.Option(help="Draws kept from each chain.")]
@@ -66,9 +66,7 @@ def _with_run(command: Callable[..., None]) -> Callable[..., None]:
 @app.command()
 @inputs.with_areas
 @_with_run
-def scalability(
-    *, areas: Areas, run: Run, sets: Sets = None, comparisons: Comparisons = None, alpha: Alpha = None
-) -> None:
+def scalability(*, areas: Areas, run: Run, sets: Sets = None, pairs: Pairs = None, alpha: Alpha = None) -> None:
     """Compare samplers by effective draws per second: Pólya-Gamma Gibbs, its rivals, and ours.
 
     100 sets of strengths, 2,000 comparisons each. If interrupted, run it again to continue.
@@ -78,7 +76,7 @@ def scalability(
     from judgemap.study.simulations.scalability import Scalability
 
     small = {"sets": 2, "draws": 150}
-    _simulate(Scalability, small, areas, run, sets=sets, comparisons=comparisons, alpha=alpha)
+    _simulate(Scalability, small, areas, run, sets=sets, comparisons=pairs, alpha=alpha)
 
 
 @app.command()
@@ -89,7 +87,7 @@ def clustering(
     areas: Areas,
     run: Run,
     sets: Sets = None,
-    comparisons: Comparisons = None,
+    pairs: Pairs = None,
     beta: Annotated[float | None, typer.Option(help="β, weight of an area's link to itself.  [default: 1e-8]")] = None,
     kappa0: Annotated[
         float | None,
@@ -106,7 +104,7 @@ def clustering(
     """
     from judgemap.study.simulations.clustering import Clustering
 
-    given = {"comparisons": comparisons, "beta": beta, "kappa0": kappa0, "a0": a0, "b0": b0}
+    given = {"comparisons": pairs, "beta": beta, "kappa0": kappa0, "a0": a0, "b0": b0}
     _simulate(Clustering, {"sets": 4, "draws": 200}, areas, run, sets=sets, **given)
 
 
@@ -118,7 +116,7 @@ def scheduling(
     areas: Areas,
     run: Run,
     sets: Sets = None,
-    comparisons: Comparisons = None,
+    pairs: Pairs = None,
     alpha: Alpha = None,
     sampler: Annotated[str | None, typer.Option(help="hmc (default), or gibbs: the paper's.")] = None,
     warmup: Annotated[int | None, typer.Option(help="Draws discarded at the start of each chain.")] = None,
@@ -131,7 +129,7 @@ def scheduling(
     """
     from judgemap.study.simulations.scheduling import Scheduling
 
-    given = {"comparisons": comparisons, "alpha": alpha, "sampler": sampler, "warmup": warmup}
+    given = {"comparisons": pairs, "alpha": alpha, "sampler": sampler, "warmup": warmup}
     _simulate(Scheduling, {"sets": 20, "draws": 100}, areas, run, sets=sets, **given)
 
 
@@ -143,8 +141,8 @@ def robustness(
     areas: Areas,
     run: Run,
     sets: Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: 80]")] = None,
-    comparisons: Annotated[int | None, typer.Option(help="Comparisons of each behaviour.  [default: 2000]")] = None,
-    judges: Annotated[int | None, typer.Option(help="Judges in each set.  [default: 12]")] = None,
+    pairs: Annotated[int | None, typer.Option(help="How many pairs, by behaviour.  [default: 2000]")] = None,
+    judges: Annotated[int | None, typer.Option(help="How many judges in each set.  [default: 12]")] = None,
     alpha: Alpha = None,
     behaviours: Annotated[
         str | None, typer.Option(help="Behaviours to try, as in careless,hot-spots, or none. [default: all]")
@@ -180,7 +178,7 @@ def robustness(
 
     named = {"behaviours": behaviours, "truths": truths, "panels": panels, "lengths": lengths, "fits": fits}
     given: dict[str, object] = {name: None if text is None else _listed(text) for name, text in named.items()}
-    given |= {"comparisons": comparisons, "judges": judges, "alpha": alpha}
+    given |= {"comparisons": pairs, "judges": judges, "alpha": alpha}
     if measured is not None:
         if real_areas is None:
             raise StudyError("--measured needs --real-areas, the boundary file of the areas in that table")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from judgemap.cli.groups import Group
 from judgemap.cli.serving import DATA, DataFolder, server_address
 from judgemap.errors import StudyError
 from judgemap.web.start import connect, use_data_folder
@@ -14,7 +15,9 @@ from judgemap.web.start import connect, use_data_folder
 Slug = Annotated[str, typer.Argument(help="The study's name, as shown by 'judgemap study list'.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
 
-app = typer.Typer(help="Make, run and export studies.", no_args_is_help=True, rich_markup_mode=None)
+SAFE = "Keep the data safe"
+
+app = typer.Typer(help="Make, run, export and back up studies.", cls=Group, no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command()
@@ -64,7 +67,7 @@ def open_study(study: Slug, data: DataFolder = DATA) -> None:
 @app.command()
 def invite(
     study: Slug,
-    judges: Annotated[int, typer.Option(help="How many links to make.", min=1, max=10_000)] = 1,
+    judges: Annotated[int, typer.Option(help="How many judges to invite, each with a link.", min=1, max=10_000)] = 1,
     url: Annotated[str, typer.Option(help="The server's address.", envvar="JUDGEMAP_URL")] = "",
     group: Annotated[str, typer.Option(help="The group of judges they join; created if it does not exist.")] = "",
     qr: Annotated[Path | None, typer.Option(help="Folder for the links as QR codes, one SVG file each.")] = None,
@@ -221,7 +224,7 @@ def export(
     typer.echo(f"Written: {path}")
 
 
-@app.command()
+@app.command(rich_help_panel=SAFE)
 def retain(
     study: Annotated[str, typer.Argument(help="The study whose day to set or show; all studies if left out.")] = "",
     until: Annotated[
@@ -249,7 +252,7 @@ def retain(
         typer.echo(line)
 
 
-@app.command()
+@app.command(rich_help_panel=SAFE)
 def verify(
     head: Annotated[str, typer.Option(help="A head printed earlier by this command, to check against.")] = "",
     data: DataFolder = DATA,
@@ -282,7 +285,7 @@ def _draw_codes(folder: Path, links: list[dict[str, str]]) -> None:
         raise StudyError(f"{folder} cannot be written ({error.strerror}); name another folder") from None
 
 
-@app.command()
+@app.command(rich_help_panel=SAFE)
 def backup(
     output: Annotated[Path, typer.Argument(help="A new file, or an existing folder for scheduled backups.")],
     to: Annotated[
@@ -319,7 +322,7 @@ def backup(
     typer.echo(f"Written: {written}.{checked} Keep a copy of the data folder's secret-key elsewhere too.")
 
 
-@app.command()
+@app.command(rich_help_panel=SAFE)
 def backup_key(
     output: Annotated[Path, typer.Argument(help="The file to write the secret key to; it must not exist yet.")],
 ) -> None:
@@ -335,7 +338,7 @@ def backup_key(
     typer.echo(f"Keep {output} away from the server: without it nobody can open the backups.", err=True)
 
 
-@app.command()
+@app.command(rich_help_panel=SAFE)
 def restore(
     copy: Annotated[Path, typer.Argument(help="A file that 'judgemap study backup' wrote.")],
     key: Annotated[Path | None, typer.Option(help="The file with the secret key that opens it.")] = None,
@@ -377,7 +380,7 @@ def restore(
     retention.note_withdrawals()
 
 
-@app.command()
+@app.command(rich_help_panel=SAFE)
 def upgrade(data: DataFolder = DATA) -> None:
     """Bring the database of an earlier version up to date, while no server runs. Back it up first.
 

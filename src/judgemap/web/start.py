@@ -13,9 +13,9 @@ from pathlib import Path
 
 from judgemap.errors import StudyError
 from judgemap.web.server.supervise import (
-    NO_FITTERS,
+    NO_WORKERS,
     SERVER,
-    Fitters,
+    Workers,
     allow_connections,
     check_port,
     restarting,
@@ -42,9 +42,9 @@ class ServerOptions:
     data: Path
     host: str = "127.0.0.1"
     port: int = 8000
-    workers: int | None = None
+    processes: int | None = None
     """Processes; by default one with SQLite, which has one writer at a time, and one per CPU with PostgreSQL."""
-    fitters: int = 1
+    workers: int = 1
     """How many workers for fits start with the server; 0 if they run elsewhere."""
     metrics_port: int | None = None
     """The port for Prometheus metrics, on the same address; None for none."""
@@ -121,15 +121,15 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     collect_static()
     first_researcher(options, say)
     remember_address(options)
-    workers = options.workers or default_workers()
-    say_what_is_missing(workers, options.fitters, say)
+    processes = options.processes or default_processes()
+    say_what_is_missing(processes, options.workers, say)
     say(f"judgemap is serving {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
     server = restarting()(
         "judgemap.web.wsgi:gateway",
         address=options.host,
         port=options.port,
         interface=Interfaces.RSGI,
-        workers=workers,
+        workers=processes,
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=1000 * SECONDS_IDLE),
         backpressure=allow_connections(MOST_CONNECTIONS),
@@ -140,19 +140,19 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         workers_kill_timeout=20,
     )
     os.environ[SERVER] = str(os.getpid())
-    if not options.fitters:
-        os.environ[NO_FITTERS] = "yes"
+    if not options.workers:
+        os.environ[NO_WORKERS] = "yes"
     if options.metrics_port is not None:
         from judgemap.web.server.health import start_metrics
 
         start_metrics(options.data, options.host, options.metrics_port)
     connections.close_all()  # the server's processes are its forks, and must not share a connection
-    fitters = Fitters(options.fitters)
-    fitters.start()
+    workers = Workers(options.workers)
+    workers.start()
     try:
         server.serve()
     finally:
-        fitters.stop()
+        workers.stop()
 
 
 def check_machine(*, new_key: bool = False) -> None:
@@ -174,7 +174,7 @@ def check_machine(*, new_key: bool = False) -> None:
         )
 
 
-def say_what_is_missing(workers: int, fitters: int, say: Callable[[str], None]) -> None:
+def say_what_is_missing(processes: int, workers: int, say: Callable[[str], None]) -> None:
     """Warn whoever starts the server about what this machine or its database lacks."""
     from judgemap.web.server.database import too_many_connections
     from judgemap.web.server.readers import missing_sentence
@@ -182,7 +182,7 @@ def say_what_is_missing(workers: int, fitters: int, say: Callable[[str], None]) 
 
     if walls := missing_walls():
         say(missing_sentence(walls))
-    if sentence := too_many_connections(workers, fitters):
+    if sentence := too_many_connections(processes, workers):
         say(sentence)
 
 
@@ -225,7 +225,7 @@ def database_name() -> str:
     return f"{database['NAME']} on {database['HOST']}" if database["HOST"] else str(database["NAME"])
 
 
-def default_workers() -> int:
+def default_processes() -> int:
     """Return how many server processes to start by default."""
     from django.db import connection
 

@@ -7,12 +7,12 @@ from django.core.wsgi import get_wsgi_application
 from judgemap.web.server.database import use_pool
 from judgemap.web.server.gateway import Gateway
 from judgemap.web.server.health import observer
-from judgemap.web.server.supervise import NO_FITTERS, SERVER, end_with_server
+from judgemap.web.server.supervise import NO_WORKERS, SERVER, end_with_server
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "judgemap.web.settings")
 application = get_wsgi_application()
 end_with_server()
-if NO_FITTERS in os.environ:
+if NO_WORKERS in os.environ:
     from judgemap.web.server.worker import watch_for_lost  # its models can be imported only now
 
     watch_for_lost()

@@ -48,7 +48,7 @@ def test_a_plan_without_a_fit_goes_by_a_guess(owned, ask, carry_out, clients):
     assert (owned.plan.status, owned.plan.progress, owned.plan.said) == ("done", 1.0, "")
     news = clients["teammate"].get(reverse("fits:plan_news", args=[owned.slug]))
     areas = load_areas(owned.version)
-    library = jm.plan(areas, 4, 20, seed=owned.plan.seed, differ=0.7, designs=["uniform"], simulations=6, seconds=4.0)
+    library = jm.plan(areas, 4, 20, seed=owned.plan.seed, judge_spread=0.7, designs=["uniform"], simulations=6)
     check(news.context["planned"], library)
     assert f"{library.over_grid('sd')[library.at]:.2f} <span" in news.content.decode()
 
@@ -67,7 +67,7 @@ def test_a_plan_goes_by_the_last_fit(played, fitted, ask, carry_out):
     seconds = float(np.nanmedian(load_comparisons(played).seconds))
     pilot = open_fit(fitted)
     library = jm.plan(
-        pilot.map, 4, 20, seed=plan.seed, pilot=pilot, designs=["uniform"], simulations=6, seconds=seconds
+        pilot.map, 4, 20, seed=plan.seed, pilot=pilot, designs=["uniform"], simulations=6, answer_seconds=seconds
     )
     check(planning.planned(plan), library)
 

@@ -59,8 +59,8 @@ class LiveServer:
 
     folder: Path
     database_url: str = ""
-    workers: int = 2
-    fitters: int = 0
+    processes: int = 2
+    workers: int = 0
     port: int = field(default_factory=free_port)
     host: str = "127.0.0.1"
     options: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class LiveServer:
         with (self.folder / "log").open("a") as log:
             self.process = subprocess.Popen(
                 [*JUDGEMAP, "serve", "--data", str(self.folder / "data"),
-                 "--port", str(self.port), "--workers", str(self.workers), "--fitters", str(self.fitters),
+                 "--port", str(self.port), "--processes", str(self.processes), "--workers", str(self.workers),
                  *self.options],
                 stdout=log, stderr=log, env=self.environment(), start_new_session=True, cwd=self.folder,
             )  # fmt: skip

@@ -65,7 +65,7 @@ class LiveResearcher:
 @pytest.fixture
 def researcher(new_server, areas):
     """The owner of a study with answers, on a server that makes fits."""
-    new_server.fitters = 1
+    new_server.workers = 1
     new_server.start()
     return prepared(new_server, areas)
 
@@ -134,12 +134,12 @@ def test_a_server_that_is_stopped_takes_its_worker_along_and_the_fit_waits(resea
     assert len(workers(researcher.server)) == 1
     assert researcher.server.stop() == 0
     assert workers(researcher.server) == []
-    researcher.server.fitters = 0
+    researcher.server.workers = 0
     researcher.server.start()
     assert researcher.status(number) == "waiting"
     assert "starts again when" in researcher.fits(f"{number}/progress")[1]
     researcher.server.stop()
-    researcher.server.fitters = 1
+    researcher.server.workers = 1
     researcher.server.start()
     researcher.wait_for_draws(number)
 
@@ -155,7 +155,7 @@ def test_no_worker_outlives_a_server_that_was_killed(researcher):
 
 
 def test_several_workers_make_every_fit_once(new_server, areas):
-    new_server.fitters = 3
+    new_server.workers = 3
     new_server.start()
     researcher = prepared(new_server, areas)
     numbers = [researcher.ask(draws="200") for _ in range(8)]
@@ -206,7 +206,7 @@ def test_a_database_that_restarts_every_two_seconds_costs_no_fit(postgres, long_
     table = FitRun._meta.db_table
     postgres.psql('CREATE DATABASE "restarts";')
     url = postgres.get_uri(database="restarts")
-    live = server_class(long_path / "restarts", url, workers=1, fitters=1).start()
+    live = server_class(long_path / "restarts", url, processes=1, workers=1).start()
     try:
         researcher = prepared(live, areas)
         for draws in ("500", "1000"):

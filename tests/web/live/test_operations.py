@@ -24,7 +24,7 @@ def wait_for(condition, seconds: float = 60.0) -> None:
 @pytest.fixture
 def small_disk(long_path, server_class):
     """A server whose data folder is its own file system of 48 MB."""
-    live = server_class(long_path / "small", workers=1)
+    live = server_class(long_path / "small", processes=1)
     data = live.folder / "data"
     data.mkdir(parents=True)
     mounted = shutil.which("mount") and subprocess.run(
@@ -62,7 +62,7 @@ def test_a_full_disk_loses_no_answer_and_fails_the_health_check(small_disk, area
 
 def test_servers_that_start_at_once_on_an_empty_database_all_live(new_server, server_class):
     new_server.folder.mkdir()
-    servers = [replace(new_server, port=server_class(new_server.folder).port, workers=1) for _ in range(3)]
+    servers = [replace(new_server, port=server_class(new_server.folder).port, processes=1) for _ in range(3)]
     threads = [threading.Thread(target=each.start) for each in servers]
     for each in threads:
         each.start()
@@ -80,7 +80,7 @@ def test_servers_that_start_at_once_on_an_empty_database_all_live(new_server, se
 def test_an_outage_is_answered_with_503_and_one_line_in_the_log(postgres, long_path, server_class, areas):
     postgres.psql('CREATE DATABASE "away";')
     url = postgres.get_uri(database="away")
-    live = server_class(long_path / "away", url, workers=1, settings={"JUDGEMAP_DATABASE_CONNECTIONS": "4"}).start()
+    live = server_class(long_path / "away", url, processes=1, settings={"JUDGEMAP_DATABASE_CONNECTIONS": "4"}).start()
     try:
         judge = live.invite(live.new_study(areas), 1)[0]
         judge.agree()

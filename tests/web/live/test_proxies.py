@@ -19,7 +19,7 @@ SLOW = 300
 
 @pytest.fixture(scope="module")
 def server(long_path, server_class):
-    live = server_class(long_path / "proxies", workers=1, settings={"JUDGEMAP_URL": f"https://{NAME}"}).start()
+    live = server_class(long_path / "proxies", processes=1, settings={"JUDGEMAP_URL": f"https://{NAME}"}).start()
     yield live
     live.stop(signal.SIGKILL)
 

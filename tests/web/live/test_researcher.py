@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory, server_class):
-    live = server_class(tmp_path_factory.mktemp("researcher") / "server", workers=1, fitters=1).start()
+    live = server_class(tmp_path_factory.mktemp("researcher") / "server", processes=1, workers=1).start()
     yield live
     live.stop(signal.SIGKILL)
 

@@ -13,7 +13,7 @@ DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 
 @pytest.fixture(scope="module")
 def server(long_path, server_class):
-    live = server_class(long_path / "results", workers=1, fitters=1).start()
+    live = server_class(long_path / "results", processes=1, workers=1).start()
     yield live
     live.stop(signal.SIGKILL)
 

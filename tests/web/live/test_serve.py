@@ -36,7 +36,7 @@ def test_first_start_makes_a_key_and_prints_a_link_good_once(server):
 
 def test_files_are_private_and_withdrawn_words_are_gone_from_them(server_class, long_path, areas):
     """In a folder that everybody can read, with a reason that a judge typed and took back."""
-    live, words = server_class(long_path / "private", workers=1), "known only to me"
+    live, words = server_class(long_path / "private", processes=1), "known only to me"
     data = live.folder / "data"
     data.mkdir(parents=True)
     data.chmod(0o755)
@@ -77,7 +77,7 @@ def test_a_server_that_is_killed_leaves_the_port(server):
 
 def test_an_address_of_this_machine_is_answered_under_its_own_name(server_class, long_path):
     """As on a network without names: people type the number that the server was given."""
-    live = server_class(long_path / "numbered", workers=1, options=("--host", "127.0.0.2"), host="127.0.0.2").start()
+    live = server_class(long_path / "numbered", processes=1, options=("--host", "127.0.0.2"), host="127.0.0.2").start()
     try:
         assert live.request("GET", "/account/login/").status == 200
         assert live.request("GET", "/account/login/", headers={"Host": "192.0.2.1"}).status == 400
@@ -86,7 +86,7 @@ def test_an_address_of_this_machine_is_answered_under_its_own_name(server_class,
 
 
 def test_a_process_that_is_killed_again_and_again_is_replaced(server_class, long_path):
-    live = server_class(long_path / "killed", workers=1).start()
+    live = server_class(long_path / "killed", processes=1).start()
     try:
         for count in range(1, 4):
             os.kill(web_process(live), signal.SIGKILL)

@@ -63,7 +63,7 @@ def test_half_a_request_changes_nothing(server, areas):
 
 
 def test_clients_that_never_read_are_dropped(server_class, long_path):
-    live = server_class(long_path / "unread", workers=1).start()
+    live = server_class(long_path / "unread", processes=1).start()
     live.stop()
     (live.folder / "data" / "static" / "long.txt").write_bytes(bytes(5_000_000))
     live.start()

@@ -31,7 +31,7 @@ STREETS = not os.environ.get("JUDGEMAP_SCREENSHOTS")
 
 @pytest.fixture(scope="module")
 def server(long_path, server_class):
-    live = server_class(long_path / "story", workers=1, fitters=1).start()
+    live = server_class(long_path / "story", processes=1, workers=1).start()
     yield live
     live.stop(signal.SIGKILL)
 

@@ -169,7 +169,7 @@ class Remedy:
     """A setting to change, by its name in `FitSettings`, when the answers contradict a fit.
 
     >>> Remedy("judges", "differ").option, Remedy("side", True).option
-    ('--judges differ', '--side')
+    ('--judges-differ', '--side')
     """
 
     setting: str
@@ -178,8 +178,9 @@ class Remedy:
     @property
     def option(self) -> str:
         """What to add to `judgemap fit`."""
-        name = f"--{self.setting.replace('_', '-')}"
-        return name if self.value is True else f"{name} {self.value}"
+        from judgemap.study.fit.settings import words_of  # not quick to import
+
+        return " ".join(words_of(self.setting, self.value))
 
 
 DIFFER = Remedy("judges", "differ")

@@ -141,7 +141,7 @@ class Fit(Displayed):
         if view == self.record.view.value:
             return self
         raise StudyError(
-            f"this fit has one map for all judges, not one of the {view}; fit with --judges differ for the "
+            f"this fit has one map for all judges, not one of the {view}; fit with --judges-differ for the "
             "population's and the panel's"
         )
 

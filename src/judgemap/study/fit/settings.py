@@ -639,9 +639,8 @@ class FitSettings:
         ['--model', 'clusters', '--beta', '1e-06', '--seed', '7']
         """
         usual = DEFAULTS | (PAPER if self.as_in_paper else {})
-        given = {option_of(name): getattr(self, name) for name in SETTINGS if getattr(self, name) != usual.get(name)}
-        pairs = ([name] if value is True else [name, str(value)] for name, value in given.items() if value is not None)
-        return [word for pair in pairs for word in pair]
+        given = {name: getattr(self, name) for name in SETTINGS if getattr(self, name) != usual.get(name)}
+        return [word for name, value in given.items() if value is not None for word in words_of(name, value)]
 
     def command(self, comparisons: str, areas_file: str, winner_is: Direction = "lower") -> str:
         """Return the command line that gives the same numbers.
@@ -683,6 +682,17 @@ def option_of(name: str) -> str:
     '--as-in-paper'
     """
     return f"--{name.replace('_', '-')}"
+
+
+def words_of(name: str, value: object) -> list[str]:
+    """Return the words that give a setting a value on the command line.
+
+    >>> words_of("side", True), words_of("ties", "davidson"), words_of("judges", "differ")
+    (['--side'], ['--ties', 'davidson'], ['--judges-differ'])
+    """
+    if name == "judges":  # --judges is how many there are
+        return [f"--judges-{value}"]
+    return [option_of(name)] if value is True else [option_of(name), str(value)]
 
 
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(FitSettings)}

@@ -209,7 +209,7 @@ class StudyPlan(Displayed):
         doubling would gain up to 29 %.
 
         >>> import judgemap as jm
-        >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, differ=1.0, designs=("uniform",), simulations=6)
+        >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, judge_spread=1.0, designs=("uniform",), simulations=6)
         >>> plan.helps_little < 200
         True
         """
@@ -288,10 +288,10 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     *,
     seed: int,
     alpha: float | None = None,
-    differ: float | None = None,
+    judge_spread: float | None = None,
     pilot: "Fit | None" = None,
     designs: Sequence[str] = ("uniform", "principal", "optimal", "adaptive"),
-    seconds: float = SECONDS,
+    answer_seconds: float = SECONDS,
     simulations: int = 40,
     grid: bool = True,
     cores: int = 1,
@@ -309,7 +309,7 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
         The same seed gives the same numbers.
     alpha
         A guess at α, the standard deviation of the strengths; 3 by default.
-    differ
+    judge_spread
         A guess at σ/α, how far judges' own maps are from the common one relative to how far areas differ; by default
         the pilot's, or 0.5. With 0, judges are alike.
     pilot
@@ -317,7 +317,7 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
         count towards the planned study.
     designs
         Which of ``uniform``, ``naive``, ``principal``, ``optimal``, ``adaptive`` to try.
-    seconds
+    answer_seconds
         Seconds that one answer takes a judge.
     simulations
         Simulated studies under each design.
@@ -340,10 +340,10 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     True
     """
     chosen = _check(areas, judges, per_judge, simulations, designs)
-    if not (np.isfinite(seconds) and seconds > 0):
-        raise StudyError(f"the seconds that an answer takes must be a positive number, not {seconds:g}")
+    if not (np.isfinite(answer_seconds) and answer_seconds > 0):
+        raise StudyError(f"the seconds that an answer takes must be a positive number, not {answer_seconds:g}")
     source = TruthSource.make(areas, alpha, pilot)
-    ratio = _ratio(differ, pilot)
+    ratio = _ratio(judge_spread, pilot)
     began = time.perf_counter()
     covariance = prior_covariance(areas) if pilot is None else pilot.covariance
     people = Population(covariance, source.alpha, (ratio * source.alpha) ** 2 * covariance.matrix)
@@ -370,7 +370,7 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
         prior=covariance.name,
         alpha=source.alpha,
         differ=ratio,
-        seconds_per_answer=seconds,
+        seconds_per_answer=answer_seconds,
         simulations=simulations,
         seed=seed,
         seconds=round(time.perf_counter() - began, 1),

@@ -199,8 +199,8 @@ def work_out(asked: Plan) -> Planned:
     pilot = open_fit(asked.fit) if asked.fit is not None and done else None
     areas = pilot.map if pilot is not None else load_areas(version)
     made = plan(
-        areas, asked.judges, asked.per_judge, seed=asked.seed, differ=asked.differ, pilot=pilot, designs=[design],
-        seconds=float(np.nanmedian(times)) if np.isfinite(times).any() else SECONDS,
+        areas, asked.judges, asked.per_judge, seed=asked.seed, judge_spread=asked.differ, pilot=pilot, designs=[design],
+        answer_seconds=float(np.nanmedian(times)) if np.isfinite(times).any() else SECONDS,
         simulations=FEW if len(areas) > LARGE else MANY, watch=partial(_watch, asked),
     )  # fmt: skip
     table = grid_table(made)

@@ -191,11 +191,11 @@ def use_pool() -> None:
     }
 
 
-def too_many_connections(workers: int, fitters: int) -> str:
+def too_many_connections(processes: int, workers: int) -> str:
     """Say what to do if PostgreSQL allows fewer connections than this server may open; empty if it allows enough."""
     if connection.vendor != "postgresql":
         return ""
-    needed = workers * settings.DATABASE_CONNECTIONS + fitters * FOR_A_WORKER
+    needed = processes * settings.DATABASE_CONNECTIONS + workers * FOR_A_WORKER
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
@@ -204,7 +204,7 @@ def too_many_connections(workers: int, fitters: int) -> str:
     if needed <= allowed:
         return ""
     return (
-        f"This server may open {needed} connections and PostgreSQL allows {allowed}: lower --workers or "
+        f"This server may open {needed} connections and PostgreSQL allows {allowed}: lower --processes or "
         "JUDGEMAP_DATABASE_CONNECTIONS, or raise max_connections."
     )
 

@@ -32,7 +32,7 @@ SECONDS_BETWEEN_RESTARTS = 1.0
 SECONDS_TO_END = 20.0
 SERVER = "JUDGEMAP_SERVER_PROCESS"
 """The environment variable in which a server gives its processes its process id."""
-NO_FITTERS = "JUDGEMAP_NO_FITTERS"
+NO_WORKERS = "JUDGEMAP_NO_WORKERS"
 """The environment variable that is set if no worker runs beside the server."""
 COMMAND = """import signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -126,7 +126,7 @@ def _watch(server: int) -> None:
     os._exit(1)
 
 
-class Fitters:
+class Workers:
     """A number of workers, each a process of its own."""
 
     def __init__(self, count: int) -> None:
