@@ -88,11 +88,8 @@ def calibration(rng, build, prior, replicates, draws=31, thin=15):
     return min(p) * len(p)
 
 
-@pytest.mark.parametrize(
-    "sampler", [pytest.param(name, marks=pytest.mark.slow if name == "gibbs" else []) for name in KERNELS]
-)
-def test_geweke(sampler):
-    assert geweke(np.random.default_rng(31), KERNELS[sampler], PRIOR, chains=60) < 1
+def test_geweke():
+    assert geweke(np.random.default_rng(31), KERNELS["hmc"], PRIOR, chains=30, length=15, reference=2000) < 1
 
 
 @pytest.mark.slow  # hundreds of fits
@@ -160,12 +157,12 @@ def whole_iterations(code):
 
 
 def test_carry_leaves_the_posterior_as_it_is():
-    assert stationarity(np.random.default_rng(36), only_carry(compiled), TIGHT, replicates=2000) < 1
+    assert stationarity(np.random.default_rng(36), only_carry(compiled), TIGHT, replicates=1000) < 1
 
 
 @pytest.mark.parametrize("prior", [PRIOR, TIGHT], ids=["wide", "tight"])
 def test_iterations_leave_the_posterior_as_it_is(prior):
-    assert stationarity(np.random.default_rng(37), whole_iterations(compiled), prior, replicates=2000) < 1
+    assert stationarity(np.random.default_rng(37), whole_iterations(compiled), prior, replicates=1000) < 1
 
 
 # Planted bugs. Compiled code is run as plain Python with a part of its text replaced; without any change it passes.
@@ -202,7 +199,7 @@ def test_stationarity_catches_bugs_in_carry(bug):
 @pytest.mark.parametrize("bug", quick_and_slow(ITERATION_BUGS, "κ0 forgotten in f"))
 def test_stationarity_catches_bugs_in_iterations(bug):
     code = plain(compiled, COARSE | ITERATION_BUGS[bug])
-    caught = stationarity(np.random.default_rng(37), whole_iterations(code), LOOSE, replicates=800) > 1
+    caught = stationarity(np.random.default_rng(37), whole_iterations(code), LOOSE, replicates=500) > 1
     assert caught == (bug != "none")
 
 

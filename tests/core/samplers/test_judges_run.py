@@ -36,8 +36,12 @@ def study(parts, answers=(30, 20, 9, 1), seed=1):
     return PanelModel(counts, MAP, InverseGamma(), parts)
 
 
-def test_everything_has_its_array():
-    draws = sample_panel(np.random.default_rng(1), study(EVERYTHING), SHORT)
+@pytest.fixture(scope="module")
+def draws():
+    return sample_panel(np.random.default_rng(3), study(EVERYTHING), SHORT, cores=1)
+
+
+def test_everything_has_its_array(draws):
     assert {name: array.shape[2:] for name, array in draws.arrays.items()} == {
         "strengths": (12,),
         "panel_strengths": (12,),
@@ -52,10 +56,10 @@ def test_everything_has_its_array():
     np.testing.assert_allclose(draws["panel_strengths"], panel, atol=1e-4)
 
 
-def test_same_seed_same_draws_on_any_number_of_cores():
-    one, two = (sample_panel(np.random.default_rng(3), study(EVERYTHING), SHORT, cores) for cores in (1, 3))
-    for name in one.arrays:
-        np.testing.assert_array_equal(one[name], two[name])
+def test_same_seed_same_draws_on_any_number_of_cores(draws):
+    again = sample_panel(np.random.default_rng(3), study(EVERYTHING), SHORT, cores=3)
+    for name in draws.arrays:
+        np.testing.assert_array_equal(draws[name], again[name])
 
 
 @pytest.mark.parametrize("answers", [(40,), (25, 0, 12), (1, 1, 1), (0, 0)])
@@ -78,7 +82,7 @@ def test_without_parts_it_is_the_pooled_model():
     rng = np.random.default_rng(2)
     winner = rng.integers(0, 12, 150)  # some lose too: answers that never contradict each other leave α² without end
     counts = count_pairs(winner, (winner + rng.integers(1, 12, 150)) % 12, n_areas=12)
-    plan = Plan(chains=32, warmup=30, draws=250)
+    plan = Plan(chains=32, warmup=30, draws=100)
     pooled = sample(np.random.default_rng(1), Model(counts, MAP, InverseGamma()), plan=plan)
     panel = sample_panel(np.random.default_rng(1), PanelModel(as_one_judge(counts), MAP, InverseGamma()), plan=plan)
     for mine, theirs in ((panel.centred, pooled.centred), (panel["log_variance"], pooled["log_variance"])):

@@ -34,7 +34,7 @@ def test_an_areas_own_part_has_students_distribution():
     assert stats.kstest(own, stats.t(4).cdf).pvalue > 1e-3
 
 
-def joint_ranks(seed, chains=1000, steps=4):
+def joint_ranks(seed, chains=500, steps=4):
     """Draw ρ, ψ and a map, redraw ρ and ψ a few times given the map: their distribution must stay the prior."""
     rng = RNG(seed)
     rho, local = rng.random(chains), np.array([Smoothness().draw_local(rng, 3) for _ in range(chains)])

@@ -74,8 +74,8 @@ def exact_at_three(variance: FixedVariance | InverseGamma) -> np.ndarray:
 
 
 def scores(rng: np.random.Generator, kernel: Kernel, exact: np.ndarray) -> np.ndarray:
-    """z-scores of the averages of 200 chains, independent of each other, against the exact moments."""
-    chains, burn, steps = 200, 100, 150
+    """z-scores of the averages of 100 chains, independent of each other, against the exact moments."""
+    chains, burn, steps = 100, 60, 120
     state = kernel.init(rng, np.zeros((chains, 3)), np.full(chains, np.log(FIXED.value)))
     _, draws = kernel.advance(rng, kernel.advance(rng, state, burn, burn)[0], steps, 1)
     strengths, log_variance = draws["strengths"], draws["log_variance"][..., None]
