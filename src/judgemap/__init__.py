@@ -15,9 +15,14 @@ from judgemap.display import draw_with
 if TYPE_CHECKING:
     from judgemap.core.design.schedule import ListOptions as ListOptions
     from judgemap.errors import StudyError as StudyError
+    from judgemap.geo.figures import Figures as Figures
+    from judgemap.geo.figures import read_figures as read_figures
     from judgemap.geo.maps import Areas as Areas
     from judgemap.geo.maps import read_areas as read_areas
     from judgemap.geo.maps import read_edges as read_edges
+    from judgemap.study.assess.beside import Follows as Follows
+    from judgemap.study.assess.beside import follows as follows
+    from judgemap.study.assess.beside import results_by as results_by
     from judgemap.study.assess.checks import PredictiveCheck as PredictiveCheck
     from judgemap.study.assess.checks import predictive_check as predictive_check
     from judgemap.study.assess.comparing import FitComparison as FitComparison
@@ -55,8 +60,10 @@ _HOMES = {
     "Areas": "geo.maps",
     "ClusterFit": "study.fit.clusters",
     "Comparisons": "study.data.comparisons",
+    "Figures": "geo.figures",
     "Fit": "study.fit.result",
     "FitComparison": "study.assess.comparing",
+    "Follows": "study.assess.beside",
     "ListOptions": "core.design.schedule",
     "ModelComparison": "study.assess.comparing",
     "PanelFit": "study.fit.judges",
@@ -74,6 +81,7 @@ _HOMES = {
     "fit_clusters": "study.fit.fitting",
     "fit_spatial": "study.fit.fitting",
     "fit_standard": "study.fit.fitting",
+    "follows": "study.assess.beside",
     "judge_table": "study.assess.judges",
     "load_fit": "study.fit.result",
     "plan": "study.plan.planning",
@@ -82,8 +90,10 @@ _HOMES = {
     "read_areas": "geo.maps",
     "read_comparisons": "study.data.comparisons",
     "read_edges": "geo.maps",
+    "read_figures": "geo.figures",
     "reliability": "study.assess.reliability",
     "reliability_over_time": "study.assess.reliability",
+    "results_by": "study.assess.beside",
     "schedule": "study.plan.schedules",
     "simulate_study": "study.data.example",
     "surprising_answers": "study.assess.judges",

@@ -88,7 +88,7 @@ def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tm
 
 @pytest.mark.slow  # draws every figure twice; tests/report/test_gallery.py is the quick sibling
 def test_figures_alone(judgemap, spatial, timed, tmp_path):
-    result = judgemap("report", spatial, "--figures", tmp_path / "figures", "--comparisons", timed, "--width", "176")
+    result = judgemap("report", spatial, "--pictures", tmp_path / "figures", "--comparisons", timed, "--width", "176")
     assert result.status == 0, result.err
     files = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {"risk.svg", "risk.pdf", "times.pdf", "captions.md"} <= files
@@ -154,12 +154,12 @@ def test_a_map_that_was_cut_off(judgemap, spatial, tmp_path):
 def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_path):
     page = ["-o", tmp_path / "report.html"]
     refused(judgemap("report", spatial), "nothing to write")
-    refused(judgemap("report", spatial, "--figures", tmp_path / "f", "--pdf"), "--pdf needs -o")
+    refused(judgemap("report", spatial, "--pictures", tmp_path / "f", "--pdf"), "--pdf needs -o")
     refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"a briefing is \.html or \.pdf")
     refused(judgemap("report", spatial, "-o", tmp_path / "absent" / "report.html"), "there is no folder")
     refused(judgemap("report", spatial, *page, "--beside", spatial), "is a fit of the spatial model")
     refused(judgemap("report", spatial, *page, "--study", tmp_path / "absent.toml"), "there is no such file")
-    refused(judgemap("report", spatial, "--figures", tmp_path), "is not empty")
+    refused(judgemap("report", spatial, "--pictures", tmp_path), "is not empty")
     study_file.write_text('title = "T"\nquestion = "Q?"\ndirection = "higher"\n')
     refused(judgemap("report", spatial, *page, "--study", study_file), "asks for the area with the higher rate")
     timed.write_text("\n".join(timed.read_text().splitlines()[:-1]) + "\n")

@@ -3,7 +3,8 @@
 import pytest
 
 import judgemap as jm
-from judgemap.report.words.tables import Cell, Column, Table, highest_risk, signed
+from judgemap.report.words.tables import Cell, Column, Table, by_group, highest_risk, signed
+from judgemap.study.assess.beside import group_areas, results_by
 
 
 def test_rows_are_the_fits_numbers(fit):
@@ -43,3 +44,11 @@ def test_few_areas_and_bad_counts(bare_fit):
 
 def test_negative_numbers_have_a_true_minus():
     assert signed(-1.234) == "−1.23"
+
+
+def test_groups_are_listed_by_risk(fit):
+    by = group_areas(fit.map, ["A to L" if name < "M" else "M to Z" for name in fit.map.names])
+    table, found = by_group(fit, by), results_by(fit, by)
+    assert [row[1].text for row in table.rows] == found["group"].tolist()
+    assert table.rows[0][3].text == signed(found["risk_median"][0])
+    assert [str(column.heading) for column in table.columns][-1] == "P(highest)"

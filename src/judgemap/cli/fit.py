@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -13,6 +13,7 @@ from judgemap.cli.progress import sampling_progress, stoppable, without_ctrl_c
 from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
+from judgemap.study.assess.beside import NOT_CAUSE, beside
 from judgemap.study.assess.comparing import (
     NUMBERS,
     VARIANCE_NUMBERS,
@@ -49,6 +50,14 @@ def fit(
     winner_is: Annotated[
         str, typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate.")
     ] = "lower",
+    figures: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="CSV or XLSX with figures of the areas, such as deprivation or population, by id or name; or a "
+            "boundary file of districts. Repeatable.",
+            rich_help_panel="The map",
+        ),
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,6 +97,7 @@ def fit(
     names = NUMBERS if settings.model == "clusters" else VARIANCE_NUMBERS
     variations = [read_variation(text, names) for text in vary or []]
     (check_folder if force else check_new)(output)
+    areas = reduce(Areas.with_figures, figures or [], areas)
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
     threads = cores or available_cores()
     with stoppable(), sampling_progress() as watch:
@@ -139,11 +149,23 @@ def describe(fit: Fit, folder: Path) -> str:
     lines += [
         f"{drawn}; {judged}, largest R-hat {record.diagnostics.rhat_max:.3f}.",
         *(f"{'Warning' if note.kind is NoteKind.JUDGES_DIFFER else 'Note'}: {note.text}" for note in record.notes),
+        *figure_lines(fit),
         "",
         *verdict_lines(fit.verdict),
         f"Results are in {folder}/",
     ]
     return "\n".join(lines)
+
+
+def figure_lines(fit: Fit) -> list[str]:
+    """Say how far the map follows each figure, what stands out from the one it follows most, and what that is not."""
+    if fit.map.figures is None:
+        return []
+    told = beside(fit, fit.map.figures)
+    lines = [f"Note: {note}" for note in told.notes]
+    for each in told.follows.values():
+        lines += [each.sentence, *(f"- {area.words(each.column)}" for area in each.out[:3])]
+    return [*lines, *([NOT_CAUSE] if told.follows else [])]
 
 
 def verdict_lines(verdict: "Verdict") -> list[str]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from judgemap.geo.maps import Areas, read_areas
 if TYPE_CHECKING:
     import geopandas
 
+    from judgemap.study.assess.beside import Grouping
     from judgemap.study.export import Judges
     from judgemap.study.fit.result import Fit
 
@@ -39,7 +41,7 @@ def report(
         typer.Option(help="Another fit to compare with, as in 'without judge 12=DIR'. Repeatable."),
     ] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also write a PDF; needs Chromium or Chrome.")] = False,
-    figures: Annotated[
+    pictures: Annotated[
         Path | None, typer.Option(help="Folder for every figure as SVG and PDF, one journal column wide.")
     ] = None,
     author: Annotated[str | None, typer.Option(help="Who wrote the briefing. [default: from study.toml]")] = None,
@@ -52,13 +54,24 @@ def report(
         ),
     ] = None,
     width: Annotated[float, typer.Option(min=20, max=400, help="Width of the figures in millimetres.")] = 88.0,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Results by district or other group: a boundary file, or a column of the fit's figures."),
+    ] = None,
+    weighted_by: Annotated[
+        str, typer.Option(help="How areas count in their group: equal, area (surface), or a column of the figures.")
+    ] = "equal",
+    column: Annotated[
+        list[str] | None,
+        typer.Option(help="Hold the map against a column of the fit's figures. Repeatable."),
+    ] = None,
 ) -> None:
     """Write the briefing of a fit, one self-contained page in plain language, or all its figures, or both.
 
     Example: judgemap report results -o report.html --study study.toml --comparisons comparisons.csv --pdf
     """
-    if output is None and figures is None:
-        raise StudyError("nothing to write: name a page with -o report.html, or a folder with --figures figures")
+    if output is None and pictures is None:
+        raise StudyError("nothing to write: name a page with -o report.html, or a folder with --pictures pictures")
     if output is None and pdf:
         raise StudyError("--pdf needs -o: name the page, as in -o report.html")
     if output is not None and output.suffix.lower() not in (".html", ".htm", ".pdf"):
@@ -66,31 +79,33 @@ def report(
     from judgemap.cli.fit import verdict_lines
     from judgemap.report.pages.briefing import Gallery, briefing, read_about
     from judgemap.report.pages.briefing.front import verdict
+    from judgemap.study.assess.beside import group_areas
     from judgemap.study.fit.folder import check_file, check_folder
 
     if output is not None:
         check_file(output)
-    if figures is not None:
+    if pictures is not None:
         from judgemap.report.pages.briefing.about import MARK
 
-        check_folder(figures, MARK)
+        check_folder(pictures, MARK)
     fit = open_fit(results, view)
     other = None if beside is None else _beside(fit, beside)
     about = replace(read_about(fit, study, comparisons), others=_named(against or []), made=date.today())
     given = {"author": author, "contact": contact, "next_steps": next_steps}
     words = replace(about.words, **{name: text for name, text in given.items() if text is not None})
-    about = replace(about, words=words)
+    groups = [group_areas(fit.map, each, weights=weighted_by) for each in ([by] if by else [])]
+    about = replace(about, words=words, groups=groups, columns=column or [])
     about.check(fit)
     gallery = Gallery(fit, about, other)
     if output is not None:
         for path in _write(briefing(fit, about, other, gallery), output, pdf=pdf):
             typer.echo(f"The briefing is {path}")
         typer.echo("\n".join(verdict_lines(verdict(fit, about))).rstrip())
-    if figures is not None:
+    if pictures is not None:
         from judgemap.report.pages.briefing.about import write_figures
 
         drawn = gallery.everything
-        typer.echo(f"{len(drawn)} figures are in {write_figures(drawn, figures, width)}/")
+        typer.echo(f"{len(drawn)} figures are in {write_figures(drawn, pictures, width)}/")
 
 
 def open_fit(folder: Path, view: str | None = None) -> "Fit":
@@ -149,9 +164,20 @@ def export(
         str | None,
         typer.Option(
             "--as",
-            help="csv, geojson, gpkg, parquet, draws, draws-csv, netcdf, speedybbt or replication. [default: from "
-            "the file's ending]",
+            help="csv, xlsx, geojson, gpkg, parquet, draws, draws-csv, netcdf, speedybbt or replication. [default: "
+            "from the file's ending]",
         ),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(help="Results by district or other group: a boundary file, or a column of the figures."),
+    ] = None,
+    weighted_by: Annotated[
+        str, typer.Option(help="How areas count in their group: equal, area (surface), or a column of the figures.")
+    ] = "equal",
+    figures: Annotated[
+        list[Path] | None,
+        typer.Option(help="CSV or XLSX with figures of the areas. Repeatable. [default: those that were fitted with]"),
     ] = None,
     comparisons: Annotated[
         Path | None, typer.Option(help="For a replication archive or speedyBBT: the comparisons.csv that was fitted.")
@@ -173,11 +199,13 @@ def export(
         typer.Option("--keep-judge-names", help="In a replication archive: keep judges' names, not numbers for them."),
     ] = False,
 ) -> None:
-    """Write results for another program: CSV, GeoJSON, GeoPackage, Parquet, NetCDF, for speedyBBT, or to replicate it.
+    """Write results for another program: CSV, XLSX, GeoJSON, GeoPackage, Parquet, NetCDF, speedyBBT, or to replicate.
 
     The archive is a zip file with data, settings, versions and the command that gives the same numbers.
 
     Example: judgemap export results -o wards.gpkg
+
+    Example: judgemap export results -o districts.xlsx --by districts.gpkg
 
     Example: judgemap export results -o wards.zip --comparisons comparisons.csv
 
@@ -199,8 +227,22 @@ def export(
     elif comparisons is not None or study is not None or areas is not None:
         raise StudyError("--comparisons, --study and --areas are for a replication archive; add --as replication")
     else:
-        write_download(open_fit(results, view), kind, output)
+        fit = open_fit(results, view)
+        grouping = _grouping(fit, by, weighted_by, figures or [])
+        write_download(fit, kind, output, grouping)
+        for note in () if grouping is None else grouping.notes:
+            typer.echo(f"Note: {note}")
     typer.echo(f"Written: {output}")
+
+
+def _grouping(fit: "Fit", by: str | None, weights: str, figures: list[Path]) -> "Grouping | None":
+    from judgemap.study.assess.beside import group_areas
+
+    if by is None:
+        if figures or weights != "equal":
+            raise StudyError("--figures and --weighted-by are for results by group; say which with --by")
+        return None
+    return group_areas(reduce(Areas.with_figures, figures, fit.map), by, weights=weights)
 
 
 def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""Tables of text from CSV files, with the line number of every row, and errors that say what to correct."""
+"""Tables of text from CSV and XLSX files, with the line number of every row, and errors that say what to correct."""
 
 import codecs
 import csv
@@ -65,7 +65,8 @@ class Table:
 def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
     r"""Read a CSV file separated by commas, semicolons or tabs, in UTF-8 (or UTF-16 with a byte order mark).
 
-    Blank lines are skipped, columns beyond the required ones are kept, and columns without a name are dropped.
+    Of a spreadsheet (.xlsx), the first sheet is read. Blank lines are skipped, columns beyond the required ones are
+    kept, and columns without a name are dropped.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -76,6 +77,8 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
     ([{'area_a': '1', 'area_b': '2'}, {'area_a': '2', 'area_b': '3'}], [2, 4])
     """
     path = Path(path)
+    if path.suffix.lower() == ".xlsx" and path.is_file():
+        return _sheet(path, required)
     text = _text(path)
     first_line = next(line for line in io.StringIO(text, newline="") if line.strip())
     delimiter = max(DELIMITERS, key=lambda each: _fit(first_line, each, required))
@@ -96,6 +99,23 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
     if "" in columns:
         for row in table.rows:
             del row[""]
+    return table
+
+
+def _sheet(path: Path, required: Sequence[str]) -> Table:
+    """Read the first sheet of a spreadsheet, whose first row has the columns' names."""
+    import pyogrio
+
+    try:
+        frame = pyogrio.read_dataframe(path, layer=0, read_geometry=False, HEADERS="FORCE", FIELD_TYPES="STRING")
+    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
+        raise StudyError(f"{path.name}: this is not a spreadsheet that can be read; save the table as CSV") from None
+    named = _named(path, [str(column).strip() for column in frame.columns], required)
+    rows = [dict(zip(named, map(_cell, row), strict=True)) for row in frame.itertuples(index=False, name=None)]
+    table = Table(path, named, rows, list(range(2, len(rows) + 2)))
+    table.require(*required)
+    if not rows:
+        raise StudyError(f"{path.name}: there is a header but there are no rows below it; add them")
     return table
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -31,8 +31,10 @@ from judgemap.geo.labels import Labels, clean_label, column_texts, complete_name
 
 if TYPE_CHECKING:
     import geopandas
+    import pandas
 
     from judgemap.geo.boundaries import Outlines
+    from judgemap.geo.figures import Figures
 
 __all__ = ["Areas", "Bridge", "read_areas", "read_edges", "read_names"]
 
@@ -61,6 +63,8 @@ class Areas(Displayed):
     geometry: "geopandas.GeoSeries | None" = None
     bridges: tuple[Bridge, ...] = ()
     notes: tuple[str, ...] = ()
+    figures: "Figures | None" = None
+    """Figures from elsewhere, such as deprivation or the district of each area; see `with_figures`."""
 
     def __post_init__(self) -> None:
         lengths = {len(self.ids), len(self.names), self.graph.n_areas}
@@ -124,17 +128,32 @@ class Areas(Displayed):
 
     def centroids(self) -> FloatArray:
         """Return the centroid of each area, (x, y) in metres, one row per area."""
-        middle = in_metres(self._outlines()).centroid
+        middle = in_metres(self.outlines()).centroid
         return np.column_stack([middle.x, middle.y]).astype(np.float64)
 
     def to_frame(self) -> "geopandas.GeoDataFrame":
         """Return id, name and geometry as a table, in the reference system of the map."""
         import geopandas
 
-        outlines = self._outlines()
+        outlines = self.outlines()
         return geopandas.GeoDataFrame({"id": self.ids, "name": self.names}, geometry=outlines, crs=outlines.crs)
 
-    def _outlines(self) -> "geopandas.GeoSeries":
+    def with_figures(self, source: "str | Path | pandas.DataFrame | Figures") -> "Areas":
+        """Return the same areas with the columns of a table of figures, beside those they have; see `jm.read_figures`.
+
+        >>> import pandas
+        >>> areas = Areas(("1", "2"), ("Hyde Park", "Kenwood"), AreaGraph(2, [[0, 1]]))
+        >>> table = pandas.DataFrame({"name": ["Kenwood", "Hyde Park"], "people": [18_000, 26_000]})
+        >>> areas.with_figures(table).figures.numbers("people")
+        array([26000., 18000.])
+        """
+        from judgemap.geo.figures import Figures, read_figures
+
+        read = source if isinstance(source, Figures) else read_figures(source, self)
+        return replace(self, figures=read if self.figures is None else self.figures.joined(read))
+
+    def outlines(self) -> "geopandas.GeoSeries":
+        """Return the outlines; raise a `StudyError` if there are none."""
         if self.geometry is None:
             raise StudyError("these areas come from an edge list and have no outlines; read a boundary file instead")
         return self.geometry

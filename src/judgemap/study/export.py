@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from judgemap.core.model.prior import InverseGamma
 from judgemap.errors import NotInstalledError, StudyError
 from judgemap.geo.csvfiles import defused, did_you_mean, quoted
 from judgemap.geo.maps import Areas
+from judgemap.study.assess.beside import Grouping, outlines_by, results_by
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.folder import check_file, new_folder, write_whole
@@ -28,6 +29,9 @@ from judgemap.study.fit.priors import PRIORS
 from judgemap.study.fit.record import FitRecord, data_notes
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import FitSettings, View
+
+if TYPE_CHECKING:
+    import geopandas
 
 __all__ = ["FORMATS", "OF_A_MAP", "Format", "areas_table", "draws_table", "kind_of", "replication", "write_download"]
 
@@ -39,7 +43,7 @@ class Format:
     ending: str
     media_type: str
     says: str
-    write: Callable[[Fit, Path], None]
+    write: Callable[[Fit, "Grouping | None", Path], None]
 
 
 def areas_table(fit: Fit) -> pd.DataFrame:
@@ -68,8 +72,8 @@ def draws_table(fit: Fit) -> pd.DataFrame:
     return fit.posterior["risk"].to_dataframe().reset_index()[["chain", "draw", "area", "risk"]]
 
 
-def write_download(fit: Fit, kind: str, path: str | Path) -> Path:
-    """Write one file of a fit, completely or not at all; `FORMATS` lists the kinds.
+def write_download(fit: Fit, kind: str, path: str | Path, by: Grouping | None = None) -> Path:
+    """Write one file of a fit, completely or not at all; `FORMATS` lists the kinds. ``by`` gives results by group.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -84,13 +88,15 @@ def write_download(fit: Fit, kind: str, path: str | Path) -> Path:
         raise StudyError(f"there is no format {kind!r}{did_you_mean(kind, FORMATS)}; choose one of {quoted(FORMATS)}")
     if kind in OF_A_MAP and fit.map.geometry is None:
         raise StudyError(f"this fit has no map, which {kind} is for; choose 'csv' or 'parquet' instead")
+    if by is not None and kind not in OF_GROUPS:
+        raise StudyError(f"results by group cannot be written as {kind!r}; choose one of {quoted(OF_GROUPS)}")
     check_file(path)
     if FORMATS[kind].media_type == PARQUET and find_spec("pyarrow") is None:
         raise NotInstalledError("pyarrow", "parquet")
     try:
         with tempfile.TemporaryDirectory(prefix=".judgemap-", dir=path.parent) as folder:
             draft = Path(folder, f"draft{FORMATS[kind].ending}")
-            FORMATS[kind].write(fit, draft)
+            FORMATS[kind].write(fit, by, draft)
             draft.replace(path)
     except OSError as error:
         raise StudyError(f"{path} cannot be written ({error.strerror or error}); name another file") from None
@@ -111,29 +117,78 @@ def kind_of(path: str | Path) -> str:
     return max(fitting, key=lambda kind: len(FORMATS[kind].ending))
 
 
-def _write_csv(fit: Fit, path: Path) -> None:
-    areas_table(fit).to_csv(path, index=False)
+def _table(fit: Fit, by: Grouping | None) -> pd.DataFrame:
+    return areas_table(fit) if by is None else results_by(fit, by)
 
 
-def _write_geojson(fit: Fit, path: Path) -> None:
-    frame = fit.map.to_frame().to_crs("EPSG:4326").merge(areas_table(fit).drop(columns="name"), on="id")
-    frame.to_file(path, driver="GeoJSON", COORDINATE_PRECISION=6)
+def _drawn(fit: Fit, by: Grouping | None) -> "geopandas.GeoDataFrame":
+    """Join the table to the outlines of its areas or groups."""
+    if by is None:
+        return fit.map.to_frame().merge(areas_table(fit).drop(columns="name"), on="id")
+    return outlines_by(fit.map, by).merge(results_by(fit, by), on="group")
 
 
-def _write_gpkg(fit: Fit, path: Path) -> None:
-    frame = fit.map.to_frame().merge(areas_table(fit).drop(columns="name"), on="id")
-    frame.to_file(path, driver="GPKG", layer="areas")
+def _write_csv(fit: Fit, by: Grouping | None, path: Path) -> None:
+    text = _without_formulas(_table(fit, by)).to_csv(index=False)
+    # Excel takes a file without the mark to be in the machine's own encoding, which matters only beyond ASCII.
+    path.write_text(text, encoding="utf-8" if text.isascii() else "utf-8-sig", newline="")
 
 
-def _write_parquet(fit: Fit, path: Path) -> None:
-    table = areas_table(fit)
-    if fit.map.geometry is None:
-        table.to_parquet(path, index=False)
-    else:
-        fit.map.to_frame().merge(table.drop(columns="name"), on="id").to_parquet(path, index=False)
+def _write_xlsx(fit: Fit, by: Grouping | None, path: Path) -> None:
+    """Write a sheet with the table and one that says what its columns mean."""
+    import pyogrio
+
+    table = _table(fit, by)
+    meanings = pd.DataFrame({"column": table.columns, "meaning": [meaning_of(each) for each in table.columns]})
+    pyogrio.write_dataframe(table, path, layer="results", driver="XLSX")
+    pyogrio.write_dataframe(meanings, path, layer="columns", driver="XLSX", append=True)
 
 
-def _write_draws(fit: Fit, path: Path) -> None:
+MEANINGS = {
+    "id": "the id of the area",
+    "name": "the name of the area",
+    "group": "the name of the group of areas",
+    "areas": "how many areas the group has",
+    "risk_median": "posterior median of risk, on the scale of log odds; the average area has 0; high is bad",
+    "risk_mean": "posterior mean of risk",
+    "risk_sd": "posterior standard deviation of risk",
+    "risk_low": "lower end of the 95 % interval of risk",
+    "risk_high": "upper end of the 95 % interval of risk",
+    "rank": "place by median risk, 1 for the highest",
+    "rank_low": "lower end of the 95 % interval of the rank",
+    "rank_high": "upper end of the 95 % interval of the rank",
+    "cluster": "the cluster of the partition shown, 1 for the highest risk",
+    "probability": "the probability that the area belongs to that cluster",
+    "view": "whose map it is, if judges differ: the population's or the panel's",
+}
+"""What the columns of a table of results mean."""
+
+
+def meaning_of(column: str) -> str:
+    """Say what a column of a table of results means.
+
+    >>> meaning_of("p_top10")
+    'the probability of being among the 10 highest risks'
+    """
+    if column.startswith("p_top"):
+        return f"the probability of being among the {column.removeprefix('p_top')} highest risks"
+    return MEANINGS.get(column, "")
+
+
+def _write_geojson(fit: Fit, by: Grouping | None, path: Path) -> None:
+    _drawn(fit, by).to_crs("EPSG:4326").to_file(path, driver="GeoJSON", COORDINATE_PRECISION=6)
+
+
+def _write_gpkg(fit: Fit, by: Grouping | None, path: Path) -> None:
+    _drawn(fit, by).to_file(path, driver="GPKG", layer="areas" if by is None else "groups")
+
+
+def _write_parquet(fit: Fit, by: Grouping | None, path: Path) -> None:
+    table = _table(fit, by) if fit.map.geometry is None else _drawn(fit, by)
+    table.to_parquet(path, index=False)
+
+
+def _write_draws(fit: Fit, by: Grouping | None, path: Path) -> None:  # noqa: ARG001 - `OF_GROUPS` leaves it out
     table = draws_table(fit)
     table["area"] = table["area"].astype("category")
     if fit.record.view is not View.POOLED:
@@ -161,18 +216,20 @@ def wide_draws(fit: Fit) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(counted), risk, pd.DataFrame(scalars)], axis=1)
 
 
-def _write_draws_csv(fit: Fit, path: Path) -> None:
+def _write_draws_csv(fit: Fit, by: Grouping | None, path: Path) -> None:  # noqa: ARG001
     wide_draws(fit).to_csv(path, index=False, float_format="%.9g")
 
 
-def _write_netcdf(fit: Fit, path: Path) -> None:
+def _write_netcdf(fit: Fit, by: Grouping | None, path: Path) -> None:  # noqa: ARG001
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         shutil.copyfile(fit.save(Path(folder, "results")) / "posterior.nc", path)
 
 
 PARQUET = "application/vnd.apache.parquet"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 FORMATS: dict[str, Format] = {
     "csv": Format(".csv", "text/csv", "a table, for spreadsheets and R", _write_csv),
+    "xlsx": Format(".xlsx", XLSX, "a spreadsheet, with a sheet that says what its columns mean", _write_xlsx),
     "geojson": Format(".geojson", "application/geo+json", "the map, for web maps and QGIS", _write_geojson),
     "gpkg": Format(".gpkg", "application/geopackage+sqlite3", "the map, for QGIS and ArcGIS", _write_gpkg),
     "parquet": Format(".parquet", PARQUET, "the table, with the map if there is one (GeoParquet)", _write_parquet),
@@ -185,6 +242,8 @@ FORMATS: dict[str, Format] = {
 """The formats in which a fit can be written, by name."""
 OF_A_MAP = ("geojson", "gpkg")
 """The formats that need a map."""
+OF_GROUPS = ("csv", "xlsx", "geojson", "gpkg", "parquet")
+"""The formats that results by group can have."""
 
 
 Judges = Literal["numbered", "kept"]
@@ -281,6 +340,9 @@ def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterato
     if areas.geometry is not None and pairs:
         yield "areas.gpkg", _map(areas)
         places = ["--areas", "areas.gpkg", "--id", "id", "--name", "name", "--edges", "edges.csv"]
+    if fit.map.figures is not None:
+        yield "figures.csv", fit.map.figures.to_csv().encode()
+        places += ["--figures", "figures.csv"]
     words = ["judgemap", "fit", "comparisons.csv", *places, "--winner-is", data.winner_is, *settings_of(fit).options()]
     command = shlex.join([*words, "-o", "results"])
     yield "command.sh", f"#!/bin/sh\nset -e\n{command}\n".encode()
@@ -313,7 +375,7 @@ def _csv(columns: tuple[str, str], rows: Any) -> bytes:  # noqa: ANN401 - pairs 
 
 def _without_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Defuse the columns of text, which may contain names from other people's maps and from judges."""
-    texts = [column for column in ("judge", "left", "right") if column in frame]
+    texts = [column for column in ("judge", "left", "right", "id", "name", "group") if column in frame]
     return frame.assign(**{column: frame[column].map(defused, na_action="ignore") for column in texts})
 
 

@@ -33,6 +33,7 @@ from judgemap.report.figures.picture import (
 )
 from judgemap.report.words.text import capital, counted, listed, number, shortened
 from judgemap.study.assess import checks
+from judgemap.study.assess.beside import Follows, follows
 from judgemap.study.assess.checks import PredictiveCheck
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.result import Fit
@@ -40,6 +41,8 @@ from judgemap.study.fit.result import Fit
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
 TRACED = 250
 """How many draws of a chain a trace shows: more would look the same and make the file large."""
+NAMED = 6
+"""How many areas that stand out from a figure are named."""
 WORST, BINS = 3, 20
 """How many of the worst-mixing areas are shown, and in how many bins their ranks are counted."""
 
@@ -316,6 +319,31 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
     caption = f"Share of its comparisons that each area won, against what the fit predicts. {where.capitalize()}."
     alt = f"Scatter of the model's against the observed win rate of {counted(len(table), 'area')}. {where}. {p}."
     return Picture(figure, alt, caption)
+
+
+def against_figure(fit: Fit, column: str, told: Follows | None = None) -> Picture:
+    """Draw each area's risk, with its 95 % interval, against a figure, and name the areas that stand out from it."""
+    if fit.map.figures is None:
+        raise StudyError("this fit has no figures; give them with jm.Areas.with_figures before fitting")
+    told = told or follows(fit, fit.map.figures, column)
+    values = fit.map.figures.numbers(column)
+    known = np.flatnonzero(np.isfinite(values))
+    table, x = fit.areas.iloc[known], values[known]
+    y, low, high = (table[name].to_numpy() for name in ("risk_median", "risk_low", "risk_high"))
+    out = {each.area for each in told.out}
+    odd = np.array([area in out for area in known])
+    with drawing(300) as (figure, [axes]):
+        axes.plot(*zip(*told.line, strict=True), **DASHED)
+        mark_points(axes, x, y, odd, intervals=(low, high))
+        for each in told.out[:NAMED]:
+            at = int(np.searchsorted(known, each.area))
+            axes.annotate(shortened(each.name, 20), (x[at], y[at]), (4, 4), textcoords="offset points", fontsize=SMALL)
+        axes.set(xlabel=column, ylabel="risk, with 95 % interval")
+    said = " ".join(each.words(column) for each in told.out[:NAMED])
+    alt = f"Scatter of the risk of {counted(len(known), 'area')} against {column}. {told.sentence} {said}".strip()
+    return Picture(
+        figure, alt, f"{told.sentence} The dashed line is what {column} suggests; diamonds stand out from it."
+    )
 
 
 STANDARD = Diverging("risk", "Risk, in standard deviations over the areas", "lower risk", "higher risk")

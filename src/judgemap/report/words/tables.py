@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgemap.errors import StudyError
-from judgemap.report.words.text import number_sentence, partition_sentence, percentage, signed, times_in_ten
+from judgemap.report.words.text import capital, number_sentence, partition_sentence, percentage, signed, times_in_ten
+from judgemap.study.assess.beside import Grouping, results_by
 from judgemap.study.assess.comparing import compare_many
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.result import Fit
@@ -127,6 +128,31 @@ def _width(text: str) -> int:
     """Count the columns that text takes on a terminal: two for a wide letter, none for a combining mark."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
+
+
+def by_group(fit: Fit, by: Grouping) -> Table:
+    """List the groups of areas, the highest risk first, with 95 % intervals of risk and rank."""
+    found = results_by(fit, by)
+    chance = found.columns[-1]
+    rows = tuple(
+        (
+            Cell(str(group["rank"]), f"{group['rank_low']}–{group['rank_high']}"),
+            Cell(group["group"]),
+            Cell(f"{group['areas']:,}"),
+            Cell(signed(group["risk_median"]), f"{signed(group['risk_low'])} to {signed(group['risk_high'])}"),
+            Cell(percentage(group[chance])),
+        )
+        for group in found.to_dict("records")
+    )
+    top = chance.removeprefix("p_top")
+    columns = (
+        Column(Cell("Rank", "95 % interval"), numeric=True),
+        Column(Cell(capital(by.name))),
+        Column(Cell("Areas"), numeric=True),
+        Column(Cell("Mean risk", "95 % interval"), numeric=True),
+        Column(Cell("P(highest)" if top == "1" else f"P(top {top})"), numeric=True),
+    )
+    return Table(f"Risk by {by.name}: the mean of its areas, {by.weighted_words}", columns, rows)
 
 
 def correlations(fits: dict[str, Fit]) -> Table:

@@ -10,6 +10,7 @@ from judgemap.errors import StudyError
 
 FIT = (
     "fit.json", "areas.csv", "areas.geojson", "posterior.nc", "clusters.csv", "judge_maps.csv", "sensitivity.csv",
+    "figures.csv",
 )  # fmt: skip
 """Every file that a fit may have. In any such list, the first is the mark: only with it is a folder judgemap's."""
 DRAFT = ".judgemap-"

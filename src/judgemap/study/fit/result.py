@@ -316,6 +316,8 @@ class Fit(Displayed):
     def save(self, folder: str | Path) -> Path:
         """Write areas.csv, areas.geojson (with a map), posterior.nc and fit.json into a folder, all or nothing.
 
+        If the areas have figures, figures.csv is written too.
+
         The files of an earlier fit in the folder are replaced, and others beside it left alone; a folder without a fit
         must be empty.
         """
@@ -332,6 +334,8 @@ class Fit(Displayed):
         if self.map.geometry is not None:
             frame = self.map.to_frame().to_crs("EPSG:4326").merge(self.areas.drop(columns="name"), on="id")
             frame.to_file(folder / "areas.geojson", driver="GeoJSON", COORDINATE_PRECISION=6)
+        if self.map.figures is not None:
+            (folder / "figures.csv").write_text(self.map.figures.to_csv(), encoding="utf-8")
         for group in self.groups:
             dataset = self._group(group).assign_attrs(self._attributes())
             if group == "posterior":
@@ -389,6 +393,8 @@ def _load(folder: Path) -> Fit:
     ids, names = (tuple(str(each) for each in samples[column].to_numpy()) for column in ("area", "name"))
     graph = AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy())
     areas = Areas(ids, names, graph, _geometry(folder, ids), record.bridges)
+    if (folder / "figures.csv").exists():
+        areas = areas.with_figures(folder / "figures.csv")
     kind = Fit
     if record.model == "clusters":
         from judgemap.study.fit.clusters import ClusterFit

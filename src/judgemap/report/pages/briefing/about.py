@@ -15,6 +15,7 @@ from judgemap.geo.csvfiles import read_table
 from judgemap.report.figures import clusters, judges, maps
 from judgemap.report.figures import fit as figures
 from judgemap.report.figures.picture import COLUMN, Picture
+from judgemap.study.assess.beside import Grouping
 from judgemap.study.assess.explain import Explanation
 from judgemap.study.data.comparisons import Comparisons, read_comparisons
 from judgemap.study.data.definition import NO_WORDS, OwnWords, read_definition
@@ -32,7 +33,8 @@ class About:
     ``pictures`` are more figures for the annex, each with its heading. ``others`` are fits of the same areas from other
     answers or under other assumptions, such as "without judge 12", to compare with. ``left_out`` counts the judges
     whose answers the researcher left out. ``explanation`` is the fit's, if it has already been made. ``words`` are the
-    researcher's own words, and ``made`` is the date of the briefing.
+    researcher's own words, and ``made`` is the date of the briefing. ``groups`` are the districts or other groups by
+    which results are given too, and ``columns`` the figures of the areas that the map is held against.
 
     >>> About("Wards", "Which ward has the LOWER rate?").title
     'Wards'
@@ -50,6 +52,8 @@ class About:
     explanation: Explanation | None = None
     words: OwnWords = NO_WORDS
     made: date | None = None
+    groups: Sequence[Grouping] = ()
+    columns: Sequence[str] = ()
 
     def check(self, fit: Fit, other: Fit | None = None) -> None:
         """Raise a `StudyError` if the comparisons are not the ones fitted, or if another fit has different areas."""

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT
+from judgemap.errors import StudyError
+from judgemap.report.figures.fit import NAMED, against_figure
 from judgemap.report.figures.picture import Picture
 from judgemap.report.pages import finish
 from judgemap.report.pages.briefing import front, methods
@@ -13,6 +15,7 @@ from judgemap.report.pages.briefing.about import HEADINGS, THIS, About, Gallery
 from judgemap.report.pages.page import Section, render
 from judgemap.report.words import tables
 from judgemap.report.words.text import MODELS, capital, counted, isolated, listed
+from judgemap.study.assess.beside import NOT_CAUSE, Grouping, follows
 from judgemap.study.assess.comparing import compare_fits
 from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.study.fit.clusters import ClusterFit
@@ -62,6 +65,8 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
             *(_clusters(clustered, gallery) if clustered is not None else ()),
             *((_two_models(fit, other, gallery),) if other is not None else ()),
             *((_otherwise(fit, about, gallery),) if about.others else ()),
+            *(_by_group(fit, each) for each in about.groups),
+            *(_beside(fit, column) for column in about.columns),
             made[0],
             _in_numbers(fit),
             Section("What else the map cannot say", points=unsaid),
@@ -156,6 +161,23 @@ def _otherwise(fit: Fit, about: About, gallery: Gallery) -> Section:
     return Section("What if it had been done differently?", tuple(changes), table=table, gallery=pictures)
 
 
+def _by_group(fit: Fit, by: Grouping) -> Section:
+    text = (
+        f"The areas of each {by.name} taken together, {by.weighted_words}. A group can lie near the average and still "
+        "have areas of high risk."
+    )
+    return Section(f"Results by {by.name}", (text,), table=tables.by_group(fit, by), remarks=by.notes)
+
+
+def _beside(fit: Fit, column: str) -> Section:
+    if fit.map.figures is None:
+        raise StudyError(f"this fit has no figures to hold it against {column!r}; fit again with --figures")
+    told = follows(fit, fit.map.figures, column)
+    out = tuple(each.words(column) for each in told.out[:NAMED])
+    picture = against_figure(fit, column, told)
+    return Section(f"Beside {column}", (told.sentence, *out, NOT_CAUSE), picture=picture)
+
+
 def _who(fit: Fit, about: About, gallery: Gallery) -> Section:
     data = fit.record.data
     facts = [
@@ -241,7 +263,7 @@ def _appendix(about: About, gallery: Gallery, shown: list[Picture]) -> Section:
     """Return the figures that no other section shows, but for those that name judges, which no briefing does."""
     names = [name for name in gallery.names if not name.startswith("judges-")]
     others = [(HEADINGS[name], gallery[name]) for name in names if gallery[name] not in shown]
-    text = "Figures not shown above. 'judgemap report --figures' writes every figure as SVG and PDF."
+    text = "Figures not shown above. 'judgemap report --pictures' writes every figure as SVG and PDF."
     return Section("All other figures", (text,), gallery=(*others, *about.pictures))
 
 

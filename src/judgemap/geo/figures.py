@@ -1,0 +1,237 @@
+"""Figures of the areas from elsewhere, such as deprivation or population: a table, matched to a study's areas.
+
+Cells stay the text that the file has. A column of numbers can be held against the map or weight areas; a column of
+text that areas share, such as their district, groups them. A boundary file of larger places becomes such a column.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import shapely
+
+from judgemap.core.types import FloatArray
+from judgemap.errors import StudyError
+from judgemap.geo import boundaries
+from judgemap.geo.adjacency import in_metres
+from judgemap.geo.csvfiles import Table, as_table, defused, did_you_mean, quoted, read_number, read_table
+from judgemap.geo.labels import clean_label
+from judgemap.geo.maps import Areas, read_areas
+
+__all__ = ["Figures", "read_figures"]
+
+UNKNOWN = {"", "-", "–", "*", "..", ":", "na", "n/a", "nan", "null", "none", "c", "x", "z"}
+"""What tables have in place of a number that is missing or suppressed, in lower case."""
+THOUSANDS = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
+MAPS = (".geojson", ".json", ".topojson", ".gpkg", ".kml", ".kmz", ".shp", ".zip")
+"""The endings of boundary files."""
+SLIVER = 0.1
+"""A smaller share of an area than this does not count as lying in a place: borders of two files rarely meet."""
+MOSTLY = 0.9
+"""An area of which less than this share lies in one larger place is named as divided."""
+NAMED = 5
+"""How many areas a note names."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Figures:
+    """Columns by name, each with a cell of text for every area, empty where nothing is known; and notes on the match.
+
+    >>> figures = Figures(("1", "2", "3"), {"people": ("1,200", "900", ".."), "town": ("Ash", "Ash", "Elm")})
+    >>> figures.numeric, figures.groupings, figures.numbers("people")
+    (['people'], ['town'], array([1200.,  900.,   nan]))
+    """
+
+    ids: tuple[str, ...]
+    cells: Mapping[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if any(len(cells) != len(self.ids) for cells in self.cells.values()):
+            raise ValueError("every column needs one cell for each area")
+
+    @property
+    def numeric(self) -> list[str]:
+        """The columns of numbers that differ between areas."""
+        read = {name: _numbers(cells) for name, cells in self.cells.items()}
+        return [name for name, values in read.items() if values is not None and len(np.unique(_known(values))) > 1]
+
+    @property
+    def groupings(self) -> list[str]:
+        """The columns of text that put the areas into two or more groups, most of them of several areas."""
+        return [
+            name
+            for name, cells in self.cells.items()
+            if _numbers(cells) is None and 1 < len(set(filter(None, cells))) <= 2 * len(self.ids) / 3
+        ]
+
+    def numbers(self, column: str) -> FloatArray:
+        """Return a column as numbers, nan where there is none; raise a `StudyError` if it has something else."""
+        cells = self._column(column)
+        values = _numbers(cells)
+        if values is None:
+            wrong = next(cell for cell in cells if _number(cell, thousands=False) is None)
+            raise StudyError(f"the column {column!r} has {wrong!r}, which is not a number; correct it, or leave it out")
+        return values
+
+    def groups(self, column: str) -> tuple[str, ...]:
+        """Return the group of each area by a column, empty where there is none."""
+        return self._column(column)
+
+    def _column(self, column: str) -> tuple[str, ...]:
+        if column not in self.cells:
+            hint = did_you_mean(column, self.cells)
+            raise StudyError(f"the figures have no column {column!r}{hint}; they have {quoted(list(self.cells))}")
+        return self.cells[column]
+
+    def joined(self, other: "Figures") -> "Figures":
+        """Return these figures and another table's; of columns with the same name, the other's."""
+        return replace(self, cells={**self.cells, **other.cells}, notes=(*self.notes, *other.notes))
+
+    def without(self, column: str) -> "Figures":
+        """Return the figures without a column."""
+        return replace(self, cells={name: cells for name, cells in self.cells.items() if name != column})
+
+    def to_csv(self) -> str:
+        """Write the figures as a table that `read_figures` reads."""
+        frame = pd.DataFrame({"id": self.ids, **self.cells})
+        return frame.map(defused).to_csv(index=False)
+
+
+def read_figures(source: "str | Path | pd.DataFrame", areas: Areas, *, id: str | None = None) -> Figures:  # noqa: A002
+    """Read a table of figures and match its rows to areas.
+
+    Parameters
+    ----------
+    source
+        A CSV file or the first sheet of a spreadsheet (.xlsx), or a data frame: a column that says which area a row is
+        of, and any number of others. Or a boundary file: if it has these areas, its other columns are read; if it has
+        larger places, such as districts, the column, with the file's name, says in which of them each area lies.
+    areas
+        The areas of the study.
+    id
+        The column with the areas' ids or exact names; by default the one that matches most.
+
+    Returns
+    -------
+    Figures
+        The other columns, in the order of the areas. `Figures.notes` lists the areas that have no row, and says how
+        many rows are of other areas.
+
+    Examples
+    --------
+    >>> from judgemap.core.model.graph import AreaGraph
+    >>> areas = Areas(("1", "2", "3"), ("Ash", "Beech", "Cedar"), AreaGraph(3, []))
+    >>> table = pd.DataFrame({"ward": ["Cedar", "Ash", "Oak"], "income": [0.3, 0.1, 0.2]})
+    >>> figures = read_figures(table, areas)
+    >>> figures.cells, figures.notes[0]
+    ({'income': ('0.1', '', '0.3')}, "The figures have no row for 1 of 3 areas: 'Beech'.")
+    """
+    drawn = isinstance(source, str | Path) and Path(source).suffix.lower() in MAPS
+    if drawn:
+        table = as_table(boundaries.load(Path(source))[0].pipe(lambda frame: frame.drop(columns=frame.geometry.name)))
+    else:
+        table = read_table(source) if isinstance(source, str | Path) else as_table(source)
+    lookup = areas.lookup
+    places = {column: [lookup.get(clean_label(row[column]), -1) for row in table.rows] for column in table.columns}
+    if id is not None:
+        table.require(id)
+    key = id or max(places, key=lambda column: len({place for place in places[column] if place >= 0}))
+    if drawn and max(places[key]) < 0:
+        return larger_places(areas, Path(source))
+    rows = _rows(table, areas, places[key], key)
+    others = [column for column in table.columns if column != key]
+    if not others:
+        raise StudyError(f"{table.path.name}: there is no column beside {key!r}; add the figures")
+    cells = {
+        column: tuple(table.rows[row][column] if row >= 0 else "" for row in rows)
+        for column in others
+        if any(table.rows[row][column] for row in rows if row >= 0)
+    }
+    return Figures(areas.ids, cells, tuple(_notes(areas, rows, places[key])))
+
+
+def _rows(table: Table, areas: Areas, places: Sequence[int], key: str) -> list[int]:
+    """Return the row of each area, −1 for none; raise a `StudyError` if an area has two, or none has any."""
+    repeated = Counter(place for place in places if place >= 0)
+    table.refuse(
+        {
+            row: f"there is another row for {areas.names[place]!r}; keep one"
+            for row, place in enumerate(places)
+            if place >= 0 and repeated[place] > 1
+        }
+    )
+    if not repeated:
+        raise StudyError(
+            f"{table.path.name}: no column has the areas' ids or names, such as {quoted(areas.ids[:2])} or "
+            f"{quoted(areas.names[:2])}; add one (the columns are {quoted(table.columns)}; {key!r} begins with "
+            f"{quoted([row[key] for row in table.rows[:2]])})"
+        )
+    found = {place: row for row, place in enumerate(places) if place >= 0}
+    return [found.get(place, -1) for place in range(len(areas))]
+
+
+def _notes(areas: Areas, rows: Sequence[int], places: Sequence[int]) -> list[str]:
+    notes = []
+    if missing := [areas.names[place] for place, row in enumerate(rows) if row < 0]:
+        named = quoted(missing, NAMED)
+        notes.append(f"The figures have no row for {len(missing):,} of {len(areas):,} areas: {named}.")
+    if others := sum(place < 0 for place in places):
+        notes.append(f"{others:,} of {len(places):,} rows are not of these areas, and were left out.")
+    return notes
+
+
+def larger_places(areas: Areas, path: Path) -> Figures:
+    """Find the larger place, such as a district, that has most of each area's surface, from a boundary file."""
+    own = in_metres(areas.outlines())
+    larger = read_areas(path, bridge="none")
+    shapes, others = own.to_numpy(), larger.outlines().to_crs(own.crs).to_numpy()
+    area, place = shapely.STRtree(others).query(shapes, predicate="intersects")
+    shared = shapely.area(shapely.intersection(shapes[area], others[place]))
+    shared[shared < SLIVER * shapely.area(shapes)[area]] = 0.0
+    if not shared.any():
+        raise StudyError(f"{path.name}: no area lies in any of its places; check that it is of the same region")
+    order = np.argsort(shared, kind="stable")[-np.count_nonzero(shared) :]  # the largest comes last, and stays
+    best, most = np.full(len(areas), -1), np.zeros(len(areas))
+    best[area[order]], most[area[order]] = place[order], shared[order]
+    divided = (best >= 0) & (most < MOSTLY * shapely.area(shapes))
+    notes = []
+    for which, words in (
+        (best < 0, "lie in none of the places"),
+        (divided, "are divided, and count where most of each is"),
+    ):
+        if which.any():
+            named = quoted([areas.names[each] for each in np.flatnonzero(which)], NAMED)
+            notes.append(f"{int(which.sum()):,} of {len(areas):,} areas {words}: {named}.")
+    return Figures(areas.ids, {path.stem: tuple("" if each < 0 else larger.names[each] for each in best)}, tuple(notes))
+
+
+def _numbers(cells: Sequence[str]) -> FloatArray | None:
+    """Return a column's numbers, nan where there are none; None if it has other text, or nothing at all."""
+    written = [cell for cell in cells if "," in cell]
+    # 1,234 is a thousand and more if every comma of the column stands before three digits, and else a decimal comma.
+    thousands = bool(written) and all(THOUSANDS.fullmatch(cell.rstrip(" %")) for cell in written)
+    values = [_number(cell, thousands=thousands) for cell in cells]
+    if None in values or all(value != value for value in values):  # noqa: PLR0124 - nan is not itself
+        return None
+    return np.array(values, dtype=np.float64)
+
+
+def _number(cell: str, *, thousands: bool) -> float | None:
+    if cell.lower() in UNKNOWN:
+        return math.nan
+    text = cell.rstrip(" %")
+    try:
+        value = read_number(text.replace(",", "") if thousands else text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _known(values: FloatArray) -> FloatArray:
+    return values[np.isfinite(values)]

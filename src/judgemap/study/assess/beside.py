@@ -1,0 +1,364 @@
+"""The map beside other boundaries and other figures: results by district, and whether the map follows a figure.
+
+Both are worked out draw by draw, so that what is uncertain on the map is uncertain here too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm, rankdata
+
+from judgemap.core.assess.posterior import INTERVAL, ranks, summarise
+from judgemap.core.threads import pieces
+from judgemap.core.types import FloatArray, IntArray
+from judgemap.errors import StudyError
+from judgemap.geo.adjacency import in_metres
+from judgemap.geo.figures import MAPS, Figures, read_figures
+from judgemap.geo.maps import Areas
+from judgemap.study.fit.draws import evenly
+from judgemap.study.fit.result import Fit
+
+if TYPE_CHECKING:
+    import geopandas
+
+__all__ = ["Follows", "Grouping", "StandsOut", "follows", "group_areas", "results_by"]
+
+EQUAL, SURFACE = "equal", "area"
+"""Weights that need no column: every area alike, or by its surface."""
+AT_A_TIME = 4_000_000
+FEWEST = 5
+"""Areas with a figure without which a correlation says nothing."""
+SURE = 0.9
+"""The least probability with which an area is said to stand out."""
+MOST_NAMED = 10
+BINS = 40
+WORK, LEAST_DRAWS = 10_000_000, 400
+"""The most draws × areas that are held against a figure; with more, that many evenly spaced draws, but no fewer than
+these."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """Areas put into groups: each area's group, empty for none, its weight, and what the groups and weights are called.
+
+    >>> Grouping("town", ("Ash", "Ash", "", "Elm"), np.array([3.0, 1.0, 1.0, 2.0])).names
+    ('Ash', 'Elm')
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    weights: FloatArray
+    weighted_by: str = EQUAL
+    notes: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The groups, in alphabetical order."""
+        return tuple(sorted({label for label in self.labels if label}))
+
+    @property
+    def weighted_words(self) -> str:
+        """How areas count in their group, in a few words."""
+        words = {EQUAL: "each counted alike", SURFACE: "weighted by surface"}
+        return words.get(self.weighted_by, f"weighted by {self.weighted_by}")
+
+    @property
+    def shares(self) -> FloatArray:
+        """The weight of each area (column) in each group (row); every row sums to 1."""
+        labels = np.array(self.labels)
+        inside = np.array([(labels == name) * self.weights for name in self.names])
+        shares: FloatArray = inside / inside.sum(axis=1, keepdims=True)
+        return shares
+
+
+def group_areas(areas: Areas, by: "str | Path | Sequence[str]", *, weights: str = EQUAL) -> Grouping:
+    """Put areas into groups.
+
+    Parameters
+    ----------
+    areas
+        The areas of the fit, with figures if columns of them are named: see `Areas.with_figures`.
+    by
+        A boundary file of larger places, such as districts: an area belongs to the one that has most of its surface. Or
+        a column of the figures, or a list with the group of each area, empty for none.
+    weights
+        How areas count within their group: "equal", "area" (by surface), or a column of the figures, such as the
+        population.
+
+    Returns
+    -------
+    Grouping
+        With notes on areas that are in no group, or in several.
+    """
+    name, notes = "group", list[str]()
+    if isinstance(by, str | Path):
+        name = str(by)
+        if Path(by).suffix.lower() in MAPS:
+            read = read_figures(by, areas)
+            name, notes, areas = Path(by).stem, list(read.notes), areas.with_figures(read)
+        labels = _given(areas, name).groups(name)
+        if without := [areas.names[place] for place, label in enumerate(labels) if not label]:
+            notes.append(f"{len(without):,} of {len(areas):,} areas are in no group: {', '.join(without[:5])}.")
+    else:
+        labels = tuple(str(label) for label in by)
+        if len(labels) != len(areas):
+            raise StudyError(f"give a group for each of the {len(areas):,} areas, not {len(labels):,}")
+    if len(set(labels) - {""}) < 2:
+        raise StudyError(f"{name!r} puts all areas into one group; results by group need at least two")
+    return _weighted(areas, name, labels, weights, notes)
+
+
+def _weighted(areas: Areas, name: str, labels: tuple[str, ...], weights: str, notes: list[str]) -> Grouping:
+    if weights == EQUAL:
+        values = np.ones(len(areas))
+    elif weights == SURFACE:
+        if areas.geometry is None:
+            raise StudyError("these areas have no outlines, so they cannot be weighted by surface; use weights 'equal'")
+        values = in_metres(areas.geometry).area.to_numpy()
+    else:
+        values = _given(areas, weights).numbers(weights)
+        if (values < 0).any():
+            raise StudyError(f"the weights {weights!r} have negative numbers; choose another column")
+    unknown = ~np.isfinite(values) & (np.array(labels) != "")
+    if unknown.any():
+        named = ", ".join(areas.names[place] for place in np.flatnonzero(unknown)[:5])
+        notes.append(f"{int(unknown.sum()):,} areas have no {weights!r} and count nothing in their group: {named}.")
+    values = np.nan_to_num(values)
+    total = {label: values[np.array(labels) == label].sum() for label in sorted(set(labels) - {""})}
+    if empty := [label for label, weight in total.items() if weight <= 0]:
+        raise StudyError(f"the areas of {empty[0]!r} have no weight by {weights!r}; choose other weights")
+    return Grouping(name, labels, values, weights, tuple(notes))
+
+
+def _given(areas: Areas, column: str) -> Figures:
+    if areas.figures is None:
+        raise StudyError(f"{column!r} is a column of a table of figures; give the table too (--figures areas.csv)")
+    return areas.figures
+
+
+def results_by(
+    fit: Fit,
+    by: "str | Path | Sequence[str] | Grouping",
+    *,
+    weights: str = EQUAL,
+    top: int | None = None,
+) -> pd.DataFrame:
+    """Return the results by district, partnership or any other group of areas.
+
+    The risk of a group is the weighted mean of its areas' risks, in every draw; intervals, ranks and probabilities are
+    those of that mean.
+
+    Parameters
+    ----------
+    fit
+        The fit.
+    by, weights
+        How areas are grouped and weighted: see `group_areas`.
+    top
+        The last column is P(among the ``top`` groups of highest risk): of the ten highest or, if there are no more than
+        ten groups, P(the highest).
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each group, the highest median first, with the columns of areas.csv and how many areas it has.
+
+    Examples
+    --------
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> sides = ["north" if int(area) < 30 else "south" for area in areas.ids]
+    >>> jm.results_by(fit, sides).columns.to_list()[:5], len(jm.results_by(fit, sides))
+    (['group', 'areas', 'risk_median', 'risk_mean', 'risk_sd'], 2)
+    """
+    if not isinstance(by, Grouping):
+        by = group_areas(fit.map, by, weights=weights)
+    risk, count = fit.risk @ by.shares.T, len(by.names)
+    top = min(top or (10 if count > 10 else 1), count)
+    told = summarise(risk, top)
+    labels = np.array(by.labels)
+    frame = pd.DataFrame(
+        {
+            "group": by.names,
+            "areas": [int((labels == name).sum()) for name in by.names],
+            "risk_median": told.median,
+            "risk_mean": told.mean,
+            "risk_sd": told.sd,
+            "risk_low": told.low,
+            "risk_high": told.high,
+            "rank": told.rank,
+            "rank_low": told.rank_low.astype(int),
+            "rank_high": told.rank_high.astype(int),
+            f"p_top{top}": told.p_top,
+        }
+    )
+    return frame.sort_values("rank", ignore_index=True)
+
+
+def outlines_by(areas: Areas, by: Grouping) -> "geopandas.GeoDataFrame":
+    """Join the outlines of each group's areas: ``group`` and geometry, in the map's reference system."""
+    frame = areas.to_frame().assign(group=by.labels)
+    return frame[frame["group"] != ""].dissolve("group").reset_index()[["group", "geometry"]]
+
+
+@dataclass(frozen=True, slots=True)
+class StandsOut:
+    """An area that is judged riskier, or less risky, than a figure suggests, and how probable that is."""
+
+    area: int
+    """Its position."""
+    name: str
+    riskier: bool
+    probability: float
+
+    def words(self, column: str) -> str:
+        """Say it in a sentence.
+
+        >>> StandsOut(3, "Radford", True, 0.97).words("income")
+        'Radford is judged riskier than its income suggests (97 %).'
+        """
+        how = "riskier" if self.riskier else "less risky"
+        chance = "over 99 %" if self.probability > 0.995 else f"{100 * self.probability:.0f} %"
+        return f"{self.name} is judged {how} than its {column} suggests ({chance})."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follows:
+    """How far the map follows a figure: the rank correlation over the draws, and the areas that stand out from it.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> figures = jm.Figures(areas.ids, {"number": areas.ids})
+    >>> jm.follows(fit, figures, "number").column
+    'number'
+    """
+
+    column: str
+    areas: int
+    """How many areas have the figure."""
+    median: float
+    low: float
+    high: float
+    """Spearman's rank correlation of risk and figure: median and 95 % interval over the draws."""
+    counts: Sequence[int]
+    """How many draws have a correlation in each of 40 bins from −1 to 1."""
+    line: Sequence[tuple[float, float]]
+    """The risk that the figure suggests, from its lowest to its highest value: (figure, risk)."""
+    out: Sequence[StandsOut]
+
+    @property
+    def sentence(self) -> str:
+        """What the correlation says, in a sentence."""
+        numbers = f"rank correlation {self.median:+.2f}, 95 % interval {self.low:+.2f} to {self.high:+.2f}"
+        if self.low <= 0 <= self.high:
+            return f"The map does not clearly follow {self.column} ({numbers})."
+        size = abs(self.median)
+        how = "closely" if size > 0.8 else "in part" if size > 0.4 else "a little"
+        which = "" if self.median > 0 else ", the other way round: the higher the figure, the lower the risk"
+        return f"The map follows {self.column} {how} ({numbers}){which}."
+
+
+NOT_CAUSE = (
+    "A correlation does not say why: it is not a cause, and judges may have had the figure in mind. A map that follows "
+    "a figure adds little to it; where the two part, somebody who knows the area should look."
+)
+"""What stands wherever a figure is held against the map."""
+
+
+def follows(fit: Fit, figures: Figures, column: str) -> Follows:
+    """Say how far the map follows a figure, over the draws and not only by the medians.
+
+    In every draw, Spearman's rank correlation of risk and figure is taken, and the straight line of risk on the
+    figure's normal scores, which a few extreme figures cannot bend. An area stands out if it lies on the same side of
+    the line in at least 90 % of the draws; those farthest from it come first.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> same = Figures(areas.ids, {"same": tuple(map(str, fit.areas["risk_median"]))})
+    >>> told = follows(fit, same, "same")
+    >>> told.low > 0.9, told.areas, sum(told.counts)
+    (True, 77, 200)
+    """
+    values = figures.numbers(column)
+    known = np.flatnonzero(np.isfinite(values))
+    if len(known) < FEWEST or len(np.unique(values[known])) < 2:
+        raise StudyError(
+            f"{column!r} has {len(known):,} numbers for these areas; a correlation needs {FEWEST} or more, which differ"
+        )
+    draws = fit.risk
+    risk, place = (
+        draws[np.ix_(evenly(len(draws), max(LEAST_DRAWS, WORK // len(known))), known)],
+        rankdata(values[known]),
+    )
+    correlation = _rank_correlation(risk, place)
+    score = norm.ppf((place - 0.5) / len(known))
+    score = (score - score.mean()) / score.std()
+    slope, level = risk @ score / len(known), risk.mean(axis=1)
+    above = risk - level[:, None] - slope[:, None] * score
+    low, median, high = np.quantile(correlation, [INTERVAL[0], 0.5, INTERVAL[1]])
+    order = np.argsort(values[known], kind="stable")
+    suggested = level.mean() + slope.mean() * score
+    return Follows(
+        column=column,
+        areas=len(known),
+        median=float(median),
+        low=float(low),
+        high=float(high),
+        counts=np.histogram(correlation, bins=BINS, range=(-1, 1))[0].tolist(),
+        line=[(float(values[known][each]), float(suggested[each])) for each in order[:: max(1, len(order) // 100)]],
+        out=_standing_out(above, known, fit.map.names),
+    )
+
+
+def _rank_correlation(risk: FloatArray, place: FloatArray) -> FloatArray:
+    """Return Spearman's correlation of each draw of risk with a figure's ranks; a high risk has a high rank."""
+    score = place - place.mean()
+    score /= np.linalg.norm(score)
+    parts = []
+    for part in pieces(len(risk), AT_A_TIME // risk.shape[1]):
+        drawn = -ranks(risk[part]).astype(np.float64)
+        drawn -= drawn.mean(axis=1, keepdims=True)
+        parts.append(drawn @ score / np.linalg.norm(drawn, axis=1))
+    return np.concatenate(parts)
+
+
+def _standing_out(above: FloatArray, known: IntArray, names: Sequence[str]) -> list[StandsOut]:
+    share = (above > 0).mean(axis=0)
+    sure = np.maximum(share, 1 - share)
+    far = np.argsort(-np.abs(np.median(above, axis=0)), kind="stable")
+    chosen = [at for at in far if sure[at] >= SURE][:MOST_NAMED]
+    return [StandsOut(int(known[at]), names[known[at]], bool(share[at] > 0.5), float(sure[at])) for at in chosen]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Everything about a fit beside its figures, as pages and files show it."""
+
+    follows: Mapping[str, Follows]
+    groups: Mapping[str, Sequence[Mapping[str, float | int | str]]]
+    """The rows of `results_by`, by the column that groups."""
+    weighted_by: str = EQUAL
+    notes: Sequence[str] = ()
+
+
+def beside(fit: Fit, figures: Figures, weights: str = EQUAL) -> Beside:
+    """Hold a fit against every column of its figures that allows it."""
+    told, groups, notes = {}, {}, list(figures.notes)
+    areas = replace(fit.map, figures=figures)
+    for column in figures.numeric:
+        try:
+            told[column] = follows(fit, figures, column)
+        except StudyError as error:
+            notes.append(f"{error}.")
+    for column in figures.groupings:
+        grouping = group_areas(areas, column, weights=weights)
+        groups[column] = results_by(fit, grouping).to_dict("records")
+        notes += grouping.notes
+    return Beside(follows=told, groups=groups, weighted_by=weights, notes=tuple(dict.fromkeys(notes)))
