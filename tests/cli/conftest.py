@@ -1,3 +1,4 @@
+import shutil
 import sys
 from typing import NamedTuple
 
@@ -10,6 +11,9 @@ class Outcome(NamedTuple):
     status: int
     out: str
     err: str
+
+
+QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
 
 
 @pytest.fixture
@@ -45,3 +49,17 @@ def comparisons(tmp_path):
     path = tmp_path / "comparisons.csv"
     path.write_text("\n".join(rows) + "\n")
     return path
+
+
+@pytest.fixture(scope="session")
+def fits(tmp_path_factory):
+    """A folder for fits that many tests begin with."""
+    return tmp_path_factory.mktemp("fits")
+
+
+@pytest.fixture
+def results(judgemap, edges, comparisons, tmp_path, fits):
+    """A copy of the folder of a plain fit, which is made once."""
+    if not (fits / "plain").exists():
+        assert judgemap("fit", comparisons, *edges, "-o", fits / "plain", *QUICK).status == 0
+    return shutil.copytree(fits / "plain", tmp_path / "results")

@@ -11,7 +11,7 @@ import pytest
 import shapely
 
 R = Path(__file__).parents[1] / "study" / "r"
-QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
+QUICK = ["--chains", "1", "--draws", "10", "--seed", "1"]
 
 
 def next_words(out: str) -> list[str]:
@@ -65,12 +65,6 @@ def test_mistakes(judgemap, tmp_path, monkeypatch, words, sentence):
 def test_every_import_has_an_example(judgemap):
     for name in ("speedybbt", "interface", "table"):
         assert f"Example: judgemap import {name}" in judgemap("import", name, "--help").out
-
-
-@pytest.fixture
-def results(judgemap, edges, comparisons, tmp_path):
-    assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK).status == 0
-    return tmp_path / "results"
 
 
 def test_results_in_another_format(judgemap, results, tmp_path):

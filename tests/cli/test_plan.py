@@ -51,10 +51,8 @@ def test_same_seed_same_numbers_on_any_number_of_cores(judgemap, edges, tmp_path
     assert judgemap(*words, "-o", tmp_path / "plan").status == 0, "a second run replaces the first"
 
 
-def test_a_pilot(judgemap, edges, comparisons, tmp_path):
-    fitted = judgemap("fit", comparisons, *edges, "-o", tmp_path / "pilot", "--chains", "2", "--draws", "50", *SEED)
-    assert fitted.status == 0, fitted.err
-    result = judgemap("plan", *edges, *QUICK, *SEED, "--pilot", tmp_path / "pilot")
+def test_a_pilot(judgemap, edges, results):
+    result = judgemap("plan", *edges, *QUICK, *SEED, "--pilot", results)
     assert result.status == 0, result.err
     assert "drawn from the posterior of a pilot with 40 comparisons" in result.out
     assert "Note: The pilot's own answers are not counted" in result.out
@@ -88,14 +86,24 @@ def test_mistakes(judgemap, edges, tmp_path, monkeypatch, words, sentence):
     assert set(tmp_path.iterdir()) == before, "no half-written output"
 
 
-def test_a_pilot_of_another_map(judgemap, edges, tmp_path, comparisons):
-    judgemap("fit", comparisons, *edges, "-o", tmp_path / "pilot", "--chains", "2", "--draws", "50", *SEED)
+def test_a_pilot_of_another_map(judgemap, results, tmp_path):
     (tmp_path / "others.csv").write_text("area_a,area_b\n1,2\n2,3\n")
-    result = judgemap("plan", "--edges", tmp_path / "others.csv", *QUICK, "--pilot", tmp_path / "pilot")
+    result = judgemap("plan", "--edges", tmp_path / "others.csv", *QUICK, "--pilot", results)
     assert result.status == 2
     assert result.err.startswith("judgemap: the pilot is a fit of different areas")
 
 
+def test_ctrl_c_is_a_sentence(judgemap, edges, tmp_path, monkeypatch):
+    def press(*_given, **_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("judgemap.study.plan.planning._run", press)
+    result = judgemap("plan", *edges, *QUICK, "-o", tmp_path / "plan.html")
+    assert (result.status, result.err) == (130, "judgemap: interrupted; nothing was written\n")
+    assert not (tmp_path / "plan.html").exists()
+
+
+@pytest.mark.slow  # starts three processes; the sentence above is the quick sibling
 def test_ctrl_c_leaves_nothing_behind(edges, tmp_path):
     """On a terminal, with two workers: the bar counts studies, Ctrl-C goes to all processes, no file is left."""
     words = [sys.executable, "-m", "judgemap", "plan", *edges, "-o", tmp_path / "plan.html", "--simulations", "4000"]

@@ -1,7 +1,5 @@
 import csv
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -108,13 +106,6 @@ def test_an_earlier_list_survives_a_mistake(judgemap, edges, tmp_path):
     (tmp_path / "list.csv").write_text("mine")
     assert judgemap("schedule", *edges, "--pairs", "2", "-o", tmp_path / "list.csv").status == 2
     assert (tmp_path / "list.csv").read_text() == "mine"
-
-
-def test_from_the_shell(edges, tmp_path):
-    words = [sys.executable, "-m", "judgemap", "schedule", *edges, "--pairs", "20", "-o", tmp_path / "list.csv"]
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert f"The list is in {tmp_path / 'list.csv'}" in done.stdout
 
 
 def test_a_judge_who_knows_what_is_around_home(judgemap, edges, tmp_path):

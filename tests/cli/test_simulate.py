@@ -9,10 +9,13 @@ import time
 
 import pytest
 
+from judgemap.study.simulations import runner
+
 SMALL = ["--pairs", "40", "--chains", "2", "--draws", "25", "--seed", "3"]
 STUDIES = ("scalability", "clustering", "scheduling", "robustness")
 PART = {"robustness": ["--behaviours", "careless", "--truths", "gradient", "--lengths", "few", "--judges", "3"]}
-"""All of them would take a quarter of a minute; tests/study/test_experiments.py goes through them."""
+PART["robustness"] += ["--panels", "alike", "--fits", "paper"]
+"""tests/study/test_experiments.py goes through the others."""
 
 
 def rows_of(path):
@@ -111,11 +114,31 @@ def wait_for_sets(process, folder, count):
     raise AssertionError("no set was finished")
 
 
-@pytest.mark.parametrize(
-    "stop",
-    [pytest.param(signal.SIGKILL, id="kill -9", marks=pytest.mark.slow), pytest.param(signal.SIGINT, id="ctrl-C")],
-)
-def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, stop):
+def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, monkeypatch):
+    words = ["simulate", "scheduling", *edges, *SMALL, "--sets", "2", "--cores", "1", "-o"]
+    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+    assert judgemap(*words, whole).status == 0
+    right = runner.run_set
+
+    def run_set(experiment, prepared, seed, number):
+        if number == 2:
+            raise KeyboardInterrupt
+        return right(experiment, prepared, seed, number)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner, "run_set", run_set)
+        result = judgemap(*words, stopped)
+    assert result.status == 130
+    assert result.err == "judgemap: interrupted after 1 of 2 sets; run the command again to continue\n"
+    assert not (stopped / "summary.csv").exists()
+    assert judgemap(*words, stopped).status == 0
+    for name in ("sets.csv", "summary.csv", "scheduling.svg"):
+        assert (stopped / name).read_bytes() == (whole / name).read_bytes()
+
+
+@pytest.mark.slow  # starts processes; the test above is the quick sibling
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "ctrl-C"])
+def test_a_process_stopped_in_the_middle_goes_on(judgemap, edges, tmp_path, stop):
     words = ["simulate", "scheduling", *edges, "--sets", "6", "--pairs", "300", "--chains", "2", "--seed", "4"]
     words += ["--draws", "100", "-o"]
     stopped, whole = tmp_path / "stopped", tmp_path / "whole"

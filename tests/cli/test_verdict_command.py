@@ -2,12 +2,15 @@
 
 import json
 
+import pytest
+
 import judgemap as jm
 from judgemap.study.assess.explain import Explanation
 
 QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_fit_json_and_report_say_the_same(judgemap, edges, comparisons, tmp_path):
     folder = tmp_path / "results"
     printed = judgemap("fit", comparisons, *edges, "-o", folder, *QUICK).out
