@@ -8,78 +8,74 @@ from test_judges_pilot import MAP, study
 
 from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Side
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.samplers.judges import compiled, hmc
-from judgemap.core.samplers.judges.target import Effects, Placed, gradient, log_density, parameters, place, pull_back
-
-JUDGES, ROWS, VIEWS, CHAINS = 3, 5, 4, 6
-
-
-class Case:
-    """Some judges' factors, coordinates and slopes."""
-
-    def __init__(self, precision):
-        rng = np.random.default_rng(1)
-        self.B = rng.standard_normal((JUDGES, ROWS, VIEWS)).astype(precision)
-        self.weight, self.g = rng.random((JUDGES * ROWS, 1)), rng.random((JUDGES * VIEWS, 1))
-        self.r, self.sigma = rng.standard_normal((JUDGES * VIEWS, 1)), rng.random(CHAINS) + 0.5
-        self.dimmed = rng.random(CHAINS) + 0.5
-        self.q, self.e = (rng.standard_normal((JUDGES * size, CHAINS)) for size in (VIEWS, ROWS))
-        self.to_e = rng.standard_normal((JUDGES * ROWS, CHAINS))
-
-    def forward(self, by_view):
-        return (self.B @ by_view.reshape(JUDGES, VIEWS, CHAINS)).reshape(-1, CHAINS)
-
-    def back(self, by_row):
-        return (np.swapaxes(self.B, 1, 2) @ by_row.reshape(JUDGES, ROWS, CHAINS)).reshape(-1, CHAINS)
-
-    def placed(self):
-        linear = self.r - self.dimmed * self.back(self.weight * self.e)
-        return place(self.q, Effects(linear, self.dimmed * self.g), self.sigma)
-
-
-@pytest.fixture(params=[np.float64, np.float32])
-def case(request):
-    return Case(request.param)
-
-
-def close(found, expected, case):
-    np.testing.assert_allclose(found, expected, rtol=1e-10 if case.B.dtype == np.float64 else 1e-4, atol=1e-5)
-
-
-def test_see(case):
-    found, e = Placed(*(np.empty_like(case.q) for _ in range(3))), case.e.copy()
-    compiled.see(case.B, case.weight, (case.r, case.g), case.sigma, case.dimmed, case.q, found, e)
-    expected = case.placed()
-    for mine, theirs in zip(found, expected, strict=True):
-        close(mine, theirs, case)
-    close(e, case.e + case.forward(case.sigma * expected.w), case)
-
-
-def test_pull(case):
-    placed, to_e, slope = case.placed(), case.to_e.copy(), np.empty_like(case.q)
-    seen = (case.r, case.g)
-    to_both = compiled.pull(case.B, case.weight, seen, case.sigma, case.dimmed, case.q, placed, to_e, slope)
-    direct, g = case.sigma * case.back(case.to_e), case.dimmed * case.g
-    pulled = pull_back(direct - placed.w, case.q, placed, Effects(case.r, g), case.sigma)
-    close(slope, pulled.q, case)
-    close(to_both[0], (direct * placed.w).sum(axis=0) / 2 + pulled.log_scale2, case)
-    follows = pulled.r * case.dimmed * case.back(case.weight * case.e)
-    close(to_both[1], (case.sigma**2 * g * pulled.base - follows).sum(axis=0), case)
-    close(to_e, case.to_e - case.weight * case.forward(case.dimmed * pulled.r), case)
-
+from judgemap.core.samplers.judges import compiled, hmc, layout
+from judgemap.core.samplers.judges.target import gradient, log_density, parameters
 
 PARTS = {
+    "alike": Parts(),
+    "ties": Parts(TieRule.RAO_KUPPER),
     "views": Parts(disagreement=Disagreement(MAP)),
     "views and ties": Parts(TieRule.RAO_KUPPER, disagreement=Disagreement(MAP)),
     "all": Parts(TieRule.DAVIDSON, None, Disagreement(MAP), Side(), Attention(), Lapses()),
 }
+PLAIN = [name for name in PARTS if name != "all"]
+
+
+def bent(parts):
+    """Make a target whose coordinates swell, dim and shear."""
+    target, _ = hmc.first_coordinates(study(parts, 8))
+    at, bend = target.coordinates, np.full(len(target.scales), 0.2)
+    shear = 0.1 * np.random.default_rng(3).standard_normal(at.shear.shape)
+    return replace(target, coordinates=replace(at, swell=bend, dim=-bend, shear=shear))
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+def test_rows_see_each_judges_own_map(monkeypatch, precision):
+    """X(λ + σFVw) written out, with the V of every judge; and V is a basis of all that a judge's rows can see."""
+    monkeypatch.setattr(layout, "DOUBLE_LIMIT", np.inf if precision == np.float64 else 0)
+    target = bent(PARTS["views"])
+    point, rows = parameters(target, target.noise(np.random.default_rng(1), 3)), target.layout
+    expected = []
+    for k, (_, V) in enumerate(target.coordinates.views.each(rows.n_areas)):
+        assert V.dtype == precision
+        own, mine = rows.met.rows(k), target.coordinates.views.coordinates(k)
+        X = np.eye(rows.n_areas)[rows.first[own]] - np.eye(rows.n_areas)[rows.second[own]]
+        design = X @ MAP.factor
+        np.testing.assert_allclose(design @ V @ V.T, design, atol=1e-5)
+        np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-5)
+        expected.append(X @ point.strengths + point.sigma * (design @ V @ point.views.w[mine]))
+    np.testing.assert_allclose(point.e, np.concatenate(expected), atol=1e-10 if precision == np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize("parts", PLAIN)
+def test_one_compiled_look_is_the_slope_and_the_density(parts):
+    target = bent(PARTS[parts])
+    q = target.noise(np.random.default_rng(2), 5)
+    point, residual = parameters(target, q), np.empty_like(q)
+    height = compiled.look(target.plain, q, residual, True)  # noqa: FBT003
+    np.testing.assert_allclose(residual, gradient(target, q, point) + q, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(height, log_density(target, point), rtol=1e-12)
+
+
+def test_a_compiled_trajectory_is_that_of_numpy(monkeypatch):
+    target = bent(PARTS["views and ties"])
+    start = hmc.start(np.random.default_rng(1), target, target.noise(np.random.default_rng(2), 5))
+    moved = hmc.trajectory(np.random.default_rng(3), target, start, 5)
+    monkeypatch.setitem(target.__dict__, "plain", None)
+    in_numpy = hmc.trajectory(np.random.default_rng(3), target, start, 5)
+    assert np.any(moved.q != start.q)
+    np.testing.assert_allclose(moved.q, in_numpy.q, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(moved.acceptance, in_numpy.acceptance, rtol=1e-8)
+
+
+def test_only_what_is_plain_is_compiled():
+    assert bent(PARTS["all"]).plain is None
+    assert bent(replace(PARTS["all"], side=None, attention=None, lapses=None)).plain is None, "Davidson's ties"
 
 
 def slope_error(parts):
     """Return the largest error of a slope, compared with the difference between two points near each other."""
-    target, _ = hmc.first_coordinates(study(parts, 8))
-    bent = np.full(len(target.scales), 0.2)
-    target = replace(target, coordinates=replace(target.coordinates, swell=bent, dim=-bent))
+    target = bent(parts)
     rng = np.random.default_rng(2)
     q, step = rng.standard_normal((target.size, 1)), 1e-4
     slope = gradient(target, q, parameters(target, q))[:, 0]
@@ -96,8 +92,22 @@ def test_slopes_are_those_of_the_density(parts):
 def test_catches_a_slope_that_forgets_how_views_follow_the_map(monkeypatch):
     right = compiled.pull
 
-    def forgetful(B, weight, *others):
-        return right(B, np.zeros_like(weight), *others)
+    def forgetful(met, views, M, *others):
+        return right(met, views, np.zeros_like(M), *others)
 
     monkeypatch.setattr(compiled, "pull", forgetful)
     assert slope_error(PARTS["views"]) > 1e-3
+
+
+def test_coordinates_shear_until_scales_stand_alone():
+    """Slopes of map and views along the scales: a fifth of what they are without the shear, or less."""
+    target, _ = hmc.first_coordinates(study(PARTS["views"], 24))
+    target = replace(target, coordinates=replace(target.coordinates, scale_factor=0.3 * np.eye(2)))
+
+    def lean(target):
+        q, step = target.noise(np.random.default_rng(5), 400), np.zeros((target.size, 1))
+        step[-1] = 0.5
+        up, down = (hmc.look(target, q + side * step, height=False).residual for side in (1, -1))
+        return np.linalg.norm((up - down)[:-2].mean(axis=1))
+
+    assert lean(hmc.sheared(np.random.default_rng(1), target)) < lean(target) / 3

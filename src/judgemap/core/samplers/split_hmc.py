@@ -55,6 +55,8 @@ class Split(NamedTuple):
     turns: Callable[[np.random.Generator, int], FloatArray | float] = jitter
     centre: FloatArray | None = None
     """c, if it is not 0."""
+    travel: Callable[..., Any] | None = None
+    """(state, momentum, angle, kicks) → state, changing the momentum: all kicks and rotations at once, if compiled."""
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -81,7 +83,9 @@ def step(rng: np.random.Generator, split: Split, state: S, kicks: int) -> S:
     angle = QUARTER_TURN / kicks * split.turns(rng, chains)
     cos, sin = np.cos(angle), np.sin(angle)
     now = state
-    for kick in range(1, kicks + 1):
+    if split.travel is not None:
+        now = split.travel(state, momentum, angle, kicks)
+    for kick in range(1, 0 if split.travel else kicks + 1):
         momentum += angle / 2 * now.residual
         now = split.look(rotate(now.q, momentum, cos, sin, split.centre), height=kick == kicks)
         momentum += angle / 2 * now.residual

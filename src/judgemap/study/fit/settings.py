@@ -69,8 +69,9 @@ other, may need 8,000. The limit is in draws, not seconds, so that the same seed
 machine."""
 CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 """How much the cluster model draws by default; its chains mix more slowly than those of the others."""
-PANEL_PLAN = Plan(warmup=50, draws=400, most=1600)
-"""If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more."""
+PANEL_PLAN = Plan(chains=16, warmup=30, draws=200, most=1600)
+"""If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more. Sixteen
+chains keep two cores busy, because eight share a batch."""
 
 LARGE = 4_000
 """Maps with more areas than this are fitted by the engine for large maps (`study.large`)."""

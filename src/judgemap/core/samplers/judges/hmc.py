@@ -24,6 +24,7 @@ from judgemap.core.model.prior import Covariance, Model
 from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.judges.layout import Layout, Views, build_views, lay_out, one_sided, summarise_views
 from judgemap.core.samplers.judges.target import (
+    AT_ONCE,
     FIRST_LOGIT,
     Coordinates,
     Effects,
@@ -33,7 +34,6 @@ from judgemap.core.samplers.judges.target import (
     Scale,
     Summary,
     begin,
-    build_scatter,
     common,
     coordinates,
     gradient,
@@ -51,11 +51,11 @@ from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.run import Draws, Plan, Watcher, run
 from judgemap.core.samplers.slices import slice_line
 from judgemap.core.samplers.split_hmc import HMCState, Split
-from judgemap.core.threads import one_thread
+from judgemap.core.threads import one_thread, pieces
 from judgemap.core.types import FloatArray, IntArray
 
-TURNS = (0.9, 1.1)
-"""The range of a trajectory's length, as shares of a quarter turn."""
+TURNS = (1.0, 1.3)
+"""The range of a trajectory's length, as shares of a quarter turn: a little beyond it, which helps the scales most."""
 GOOD_ACCEPTANCE = 0.8
 MOST_KICKS = 64
 START_SPREAD = 1.5
@@ -78,7 +78,10 @@ REFINEMENTS = (4, 8), 24
 """How many times as many draws as chains place the effects: before the round of all judges, and after it."""
 DIMMER = 1.5
 """Weights of the rows that say most about the views change this much faster with the scales than all weights do."""
-CHAINS = 16
+SHEARS, SHEAR_STEP = 6, 0.5
+"""How many batches of draws say how coordinates move with the scales, and over which distance."""
+CHAINS, BATCH = 16, 8
+"""The most chains of a pilot, and those of a batch: a matrix is read from memory once for all of them."""
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
 FIRST_TIE_LOGIT = -1.4
@@ -133,12 +136,7 @@ def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True, wid
         state = trajectory(rng, target, state, kicks)
         return move_widely(rng, target, state) if widely else state
 
-    return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), batch_width(target))
-
-
-def batch_width(target: JudgesTarget) -> int:
-    """How many chains share a NumPy call: many while arrays fit in cache, at least eight per reading of a B_k."""
-    return int(np.clip(60_000 // max(len(target.layout.first), target.size), 8, 32))
+    return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), BATCH)
 
 
 def pilot_width(target: JudgesTarget) -> int:
@@ -177,10 +175,15 @@ def settled(rng: np.random.Generator, target: JudgesTarget, state: JudgesState, 
 
 def look(target: JudgesTarget, q: FloatArray, *, height: bool = True) -> HMCState:
     """Evaluate the gradient at q, and the density if ``height`` is true."""
-    point, chains = parameters(target, q), q.shape[1]
-    residual = gradient(target, q, point)
-    residual += q
-    density = log_density(target, point) if height else np.empty(0)
+    chains, residual = q.shape[1], np.empty_like(q)
+    if target.plain is not None:
+        from judgemap.core.samplers.judges import compiled
+
+        density = compiled.look(target.plain, q, residual, height)
+    else:
+        point = parameters(target, q)
+        residual = gradient(target, q, point) + q
+        density = log_density(target, point) if height else np.empty(0)
     return HMCState(q, residual, density, np.ones(chains), np.zeros(chains, np.int64))
 
 
@@ -202,11 +205,18 @@ def trajectory(
         joint: FloatArray = state.log_density - add_up(momentum**2) / 2
         return joint
 
+    def travel(state: HMCState, momentum: FloatArray, angle: float, kicks: int) -> HMCState:
+        from judgemap.core.samplers.judges import compiled
+
+        moved = compiled.travel(target.plain, state.q, state.residual, momentum, angle, kicks)
+        return HMCState(*moved, state.acceptance, state.divergences)
+
     split = Split(
         target.noise,
         lambda q, height: look(target, q, height=height),
         log_joint,
         turns=lambda rng, _chains: float(rng.uniform(*turns)),
+        travel=travel if target.plain is not None else None,
     )
     return JudgesState(split_hmc.step(rng, split, chains, kicks), _seed(rng), rough, state.restarts)
 
@@ -248,11 +258,13 @@ def move_widely(rng: np.random.Generator, target: JudgesTarget, state: JudgesSta
     at = target.coordinates
     values = np.array([x[scale.name] for scale in target.scales])
     q[part["scales"]] = linalg.solve_triangular(at.scale_factor, values - at.scale_mean[:, None], lower=True)
-    placed = common(target, q).map
+    upright = replace(target, coordinates=replace(at, shear=np.zeros_like(at.shear)))
+    placed = common(upright, q).map
     q[part["map"]] = (w["log_variance"] - placed.centre) / placed.root
     if parts.disagreement is not None:
-        placed = parameters(target, q).views
+        placed = parameters(upright, q).views
         q[part["views"]] = (w["log_disagreement"] - placed.centre) / placed.root
+    q[: len(at.shear)] -= at.shear @ q[part["scales"]]
     # Trajectories that break down where scales are extreme do not discredit the draws: these moves go on there.
     return state._replace(chains=look(target, q)._replace(acceptance=state.acceptance))
 
@@ -286,16 +298,16 @@ def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Array
         arrays["restarts"] = state.restarts
     if not parts.by_judge:
         return arrays
-    point, order = parameters(target, state.q), np.argsort(target.layout.order)
+    point = parameters(target, state.q)
     if parts.disagreement is not None:
-        views = _views(target, state, point)[:, order]
+        views = _views(target, state, point)
         arrays |= summarise_views(arrays["strengths"], views, keep_views=keep_views)
     if point.side is not None:
-        arrays["side"] = (point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w)[order].T
+        arrays["side"] = (point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w).T
     if point.attention is not None:
-        arrays["attention"] = (1 + np.exp(point.x["log_attention"] / 2) * point.attention.w)[order].T
+        arrays["attention"] = (1 + np.exp(point.x["log_attention"] / 2) * point.attention.w).T
     if point.lapse is not None and parts.lapses is not None:
-        arrays["lapse"] = lapse_rate(parts.lapses, point.lapse)[order].T
+        arrays["lapse"] = lapse_rate(parts.lapses, point.lapse).T
     return arrays
 
 
@@ -306,21 +318,19 @@ def _seed(rng: np.random.Generator) -> IntArray:
 
 def _views(target: JudgesTarget, state: JudgesState, point: Point) -> FloatArray:
     """Complete the views, (chain, judge, area): u = σF(V(w − Vᵀε) + ε), with ε ~ N(0, I) for what no answer sees."""
-    layout, disagreement = target.layout, target.model.parts.disagreement
+    from judgemap.core.samplers.judges.compiled import complete
+
+    layout, disagreement, factors = target.layout, target.model.parts.disagreement, target.coordinates.views
     if disagreement is None:
         raise ValueError("this model has no views")
     areas, chains = layout.n_areas, state.q.shape[1]
-    rng, seen = np.random.default_rng(state.seed), []
-    for block, (_, V) in zip(layout.blocks, target.coordinates.views, strict=True):
-        w = block.coordinates(point.views.w).astype(V.dtype, copy=False)
-        if block.n_views < areas:
-            noise = rng.standard_normal((block.n_judges, areas, chains)).astype(V.dtype, copy=False)
-            v = noise + V @ (w - np.swapaxes(V, 1, 2) @ noise)
-        else:
-            v = V @ w
-        seen.append(np.swapaxes(v, 0, 1).reshape(areas, -1))
-    views = (disagreement.covariance.factor @ np.concatenate(seen, axis=1)).reshape(areas, -1, chains) * point.sigma
-    return np.ascontiguousarray(views.T)
+    rng = np.random.default_rng(state.seed)
+    views = np.empty((chains, layout.n_judges, areas))
+    for part in pieces(layout.n_judges, AT_ONCE // (areas * chains)):
+        v = rng.standard_normal((part.stop - part.start, areas, chains)).astype(factors.V.dtype, copy=False)
+        complete(factors, areas, point.views.w, v, part.start)
+        views[:, part] = np.moveaxis(disagreement.covariance.factor @ v * point.sigma, 2, 0)
+    return views
 
 
 def build_target(model: PanelModel) -> tuple[JudgesTarget, int]:
@@ -334,28 +344,28 @@ def build_target(model: PanelModel) -> tuple[JudgesTarget, int]:
     return target, choose_kicks(rng, target)
 
 
-def first_coordinates(model: PanelModel) -> tuple[JudgesTarget, list[Views]]:
+def first_coordinates(model: PanelModel) -> tuple[JudgesTarget, Views]:
     """Lay out the data; return the first target, and the factors of the views."""
     layout = lay_out(model)
     if model.parts.ties is TieRule.RAO_KUPPER and model.parts.lapses is None:
         layout = one_sided(layout)
     disagreement = model.parts.disagreement
-    views = build_views(layout, disagreement.covariance.factor) if disagreement is not None else []
+    views = build_views(layout, None if disagreement is None else disagreement.covariance.factor)
     return first_target(model, layout, views), views
 
 
 def _place_by_rounds(
-    rng: np.random.Generator, target: JudgesTarget, views: list[Views], rounds: tuple[int, ...]
+    rng: np.random.Generator, target: JudgesTarget, views: Views, rounds: tuple[int, ...]
 ) -> tuple[JudgesTarget, int]:
     kicks = FIRST_KICKS
     for steps in rounds:
         # Better coordinates need fewer kicks: each round starts with half the number the last one ended with.
         summary, kicks = pilot(rng, target, steps, max(FIRST_KICKS, kicks // 2))
-        target = placed(target, views, summary)
+        target = sheared(rng, placed(target, views, summary))
     return target, kicks
 
 
-def _place_many(rng: np.random.Generator, target: JudgesTarget, views: list[Views]) -> tuple[JudgesTarget, int]:
+def _place_many(rng: np.random.Generator, target: JudgesTarget, views: Views) -> tuple[JudgesTarget, int]:
     """Place the coordinates of many judges, beginning with the scales that some of them have."""
     some, _ = _place_by_rounds(rng, *first_coordinates(_some_judges(target.model)), ROUNDS)
     # A scale of judges' effects is known the better the more judges there are, α² only as well as there are areas.
@@ -390,7 +400,7 @@ def _some_judges(model: PanelModel) -> PanelModel:
     return replace(model, counts=replace(counts, n_judges=SOME, judge=place[counts.judge][kept], **rows))
 
 
-def refined(rng: np.random.Generator, target: JudgesTarget, views: list[Views], draws: int) -> JudgesTarget:
+def refined(rng: np.random.Generator, target: JudgesTarget, views: Views, draws: int) -> JudgesTarget:
     """Place the effects by draws from the coordinates, q ~ N(0, I), at the scales that are known.
 
     Where the means of weights and scores no longer change, N(0, I) in q is the normal distribution nearest to the
@@ -401,6 +411,27 @@ def refined(rng: np.random.Generator, target: JudgesTarget, views: list[Views], 
     names = ("scale_mean", "scale_factor", "swell", "dim", "log_disagreement", "lapse_mean", "lapse_sd")
     known = replace(_summary(target, seen, None), **{name: getattr(at, name) for name in names})
     return replace(target, coordinates=coordinates(target.layout, at.V @ at.Q.T, views, known))
+
+
+def sheared(rng: np.random.Generator, target: JudgesTarget) -> JudgesTarget:
+    """Let the map and the views move with the scales, as far as the slopes there do on average.
+
+    Where q is nearly N(0, I), the mean of a coordinate given another is minus their mean second derivative of log p;
+    and differences of slopes are far less noisy than draws.
+    """
+    at, part, chains = target.coordinates, target.sections["scales"], pilot_width(target)
+    if not len(at.shear):
+        return target
+    leans = []
+    for _ in range(SHEARS):
+        q = target.noise(rng, chains)
+        for scale in range(part.start, part.stop):
+            step = np.zeros((len(q), 1))
+            step[scale] = SHEAR_STEP
+            up, down = (look(target, q + side * step, height=False).residual for side in (1, -1))
+            leans.append(np.median(np.nan_to_num(up - down)[: len(at.shear)], axis=1) / (2 * SHEAR_STEP))
+    shear = np.mean(np.reshape(leans, (SHEARS, -1, len(at.shear))), axis=0).T
+    return replace(target, coordinates=replace(at, shear=np.ascontiguousarray(shear)))
 
 
 def choose_kicks(rng: np.random.Generator, target: JudgesTarget, fewest: int = 2) -> int:
@@ -417,12 +448,12 @@ def choose_kicks(rng: np.random.Generator, target: JudgesTarget, fewest: int = 2
     )
 
 
-def placed(target: JudgesTarget, views: list[Views], known: Summary) -> JudgesTarget:
+def placed(target: JudgesTarget, views: Views, known: Summary) -> JudgesTarget:
     """Place the coordinates around what is known of the posterior."""
     return replace(target, coordinates=_place(target.model, target.layout, views, known))
 
 
-def _place(model: PanelModel, layout: Layout, views: list[Views], known: Summary) -> Coordinates:
+def _place(model: PanelModel, layout: Layout, views: Views, known: Summary) -> Coordinates:
     if known.precision is None:
         return coordinates(layout, model.covariance.factor, views, known)
     # K⁻¹ = LLᵀ, and K = FFᵀ with F = L⁻ᵀ.
@@ -430,7 +461,7 @@ def _place(model: PanelModel, layout: Layout, views: list[Views], known: Summary
     return coordinates(layout, linalg.solve_triangular(lower, np.eye(len(lower)), lower=True).T, views, known)
 
 
-def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> JudgesTarget:
+def first_target(model: PanelModel, layout: Layout, views: Views) -> JudgesTarget:
     """Start from the pooled model without ties, with all judges alike."""
     laplace = approximate(Model(model.counts.pairs().decided(), model.covariance, model.variance))
     tau = laplace.log_variance_mean
@@ -460,7 +491,7 @@ def first_target(model: PanelModel, layout: Layout, views: list[Views]) -> Judge
         log_disagreement=_named(chosen, starts, "log_disagreement"),
         precision=None if parts.smoothness is None else _first_precision(model.covariance),
     )
-    return JudgesTarget(model, layout, chosen, build_scatter(layout), _place(model, layout, views, known))
+    return JudgesTarget(model, layout, chosen, _place(model, layout, views, known))
 
 
 def size_and_tie_chance(layout: Layout, rule: TieRule, e: FloatArray) -> tuple[float, FloatArray]:

@@ -1,16 +1,17 @@
-"""How the panel samplers lay out the data: rows by judge, in blocks of judges with similar numbers of rows.
+"""How the panel sampler lays out the data: rows by judge, and for each judge the areas met.
 
-Judge k's view matters only through the differences X_k u_k of the n_k pairs judged, or through N areas if that is
-fewer. So u_k = σ F v_k with C_u = FFᵀ and v_k ~ N(0, I) is split into the part w_k = V_kᵀv_k that the answers depend
-on, of length min(n_k, N), and the rest, about which they say nothing and which is drawn from its prior when needed:
+Judge k's view matters only at the a_k areas that the judge met, and there only through the differences X_k u_k of the
+pairs judged. So u_k = σ F v_k with C_u = FFᵀ and v_k ~ N(0, I) is split into the part w_k = V_kᵀv_k that the answers
+depend on, and the rest, about which they say nothing and which is drawn from its prior when needed:
 
-    X_k u_k = σ B_k w_k,   B_k = X_k F V_k,   V_kᵀV_k = I,   w_k ~ N(0, I)
+    X_k u_k = σ X_k G_k w_k,   G_k = F V_k at the areas met,   V_kᵀV_k = I,   w_k ~ N(0, I)
 
-This is what lets thousands of judges with few answers each fit into memory. Judges are sorted by their number of rows
-and padded to blocks of equal size, with rows that hold no answer and coordinates that nothing depends on, so that a
-block is one call.
+w_k has as many coordinates as X_k has rank: fewer than areas met, and no more than pairs judged. So a judge with
+thousands of answers costs no more than one who met as many areas, and thousands of judges with few answers each fit
+into memory.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,59 +22,60 @@ from judgemap.core.model.outcomes import Answers, Wins
 from judgemap.core.samplers.kernel import Arrays
 from judgemap.core.types import FloatArray, IntArray
 
-FULL = 0.75
-"""A block takes judges down to this share of its largest, so that little of it is padding."""
-MOST_TOGETHER = 500
-"""A block takes no more judges than this, so that the X_k F of all its judges stay small."""
 DOUBLE_LIMIT = 10_000_000
-"""With more entries than this, all B_k are kept in single precision: C_u is then off by one part in ten million."""
+"""With more entries than this, all G_k are kept in single precision: C_u is then off by one part in ten million."""
 NOTHING = 1e-10
 """A direction counts as unseen if the rows say less than this share about it of what they say about the best one."""
 
 
-class Block(NamedTuple):
-    """Judges that are processed together: where to find their rows, their numbers and their coordinates."""
+class Met(NamedTuple):
+    """The areas that each judge met, one judge's after another, and where in them a row's areas are."""
 
-    rows: slice
-    judges: slice
-    views: slice
-    n_judges: int
-    n_rows: int
-    n_views: int
+    row_starts: IntArray
+    """Judge k's rows are those from entry k on, up to entry k + 1."""
+    area_starts: IntArray
+    """Likewise for the areas."""
+    areas: IntArray
+    above: IntArray
+    """Where among its judge's areas a row's first area is."""
+    below: IntArray
 
-    def by_judge(self, rows: FloatArray) -> FloatArray:
-        """Return the rows of this block, (judge, row, chain)."""
-        return rows[self.rows].reshape(self.n_judges, self.n_rows, -1)
+    def rows(self, judge: int) -> slice:
+        """Say which rows are this judge's."""
+        return slice(int(self.row_starts[judge]), int(self.row_starts[judge + 1]))
 
-    def coordinates(self, views: FloatArray) -> FloatArray:
-        """Return the coordinates of this block's views, (judge, coordinate, chain)."""
-        return views[self.views].reshape(self.n_judges, self.n_views, -1)
+    def of(self, judge: int) -> IntArray:
+        """List the areas that this judge met."""
+        return self.areas[self.area_starts[judge] : self.area_starts[judge + 1]]
+
+    def laplacian(self, judge: int, weight: FloatArray) -> FloatArray:
+        """X_kᵀ diag(weight) X_k, one row and column for each area met."""
+        n, (above, below) = len(self.of(judge)), (each[self.rows(judge)] for each in (self.above, self.below))
+        between = np.bincount(above * n + below, weight, n * n).reshape(n, n)
+        between += between.T
+        L: FloatArray = np.diag(between.sum(axis=1)) - between
+        return L
+
+    def scatter(self, judge: int, values: FloatArray) -> FloatArray:
+        """X_kᵀv, one entry for each area met."""
+        n, (above, below) = len(self.of(judge)), (each[self.rows(judge)] for each in (self.above, self.below))
+        gained: FloatArray = np.bincount(above, values, n) - np.bincount(below, values, n)
+        return gained
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The rows of all blocks, one after another. Judges are sorted; ``order`` gives their original numbers."""
+    """The rows, sorted by judge."""
 
     n_areas: int
+    n_judges: int
     first: IntArray
     second: IntArray
     x: FloatArray
     """1 if the first area was on the left, −1 if on the right, 0 if unknown; shape (rows, 1)."""
     judge: IntArray
-    """Position of each row's judge in ``order``."""
     answers: Answers | Wins
-    order: IntArray
-    blocks: tuple[Block, ...]
-
-    @property
-    def n_views(self) -> int:
-        """The total number of coordinates of all views."""
-        return self.blocks[-1].views.stop if self.blocks else 0
-
-    @property
-    def n_judges(self) -> int:
-        """The number of judges."""
-        return len(self.order)
+    met: Met
 
     @property
     def counted(self) -> Answers:
@@ -90,7 +92,11 @@ class Layout:
 
     def sum_by_judge(self, rows: FloatArray) -> FloatArray:
         """Add up the rows of each judge, (judge, chain)."""
-        return np.concatenate([block.by_judge(rows).sum(axis=1) for block in self.blocks])
+        sums = np.zeros((self.n_judges, *rows.shape[1:]))
+        some = np.flatnonzero(np.diff(self.met.row_starts))
+        if len(some):
+            sums[some] = np.add.reduceat(rows, self.met.row_starts[some])
+        return sums
 
     def spread(self, judges: FloatArray) -> FloatArray:
         """Give each row its judge's value: (judge, chain) → (row, chain)."""
@@ -98,7 +104,7 @@ class Layout:
 
 
 def lay_out(model: PanelModel) -> Layout:
-    """Sort and pad the rows. If no part depends on the judge or the side, counts are summed over those first."""
+    """Sort the rows. If no part depends on the judge or the side, counts are summed over those first."""
     parts, n = model.parts, model.n_areas
     counts = model.counts
     judge = counts.judge if parts.by_judge else np.zeros_like(counts.judge)
@@ -109,126 +115,98 @@ def lay_out(model: PanelModel) -> Layout:
     key = ((judge * n + counts.first) * n + counts.second) * 3 + x + 1
     keys, row = np.unique(key[use], return_inverse=True)
     ties = counts.ties if parts.ties is not None else np.zeros_like(counts.ties)
-    sums = (
-        np.bincount(row, each[use], len(keys)).astype(np.int64) for each in (counts.wins, counts.n - counts.wins, ties)
-    )
+    sums = (np.bincount(row, each[use], len(keys))[:, None] for each in (counts.wins, counts.n - counts.wins, ties))
     pair = keys // 3
-    return _pad(n, n_judges, pair // n**2, (pair // n % n, pair % n, keys % 3 - 1, *sums))
+    judge, first, second = pair // n**2, pair // n % n, pair % n
+    x = (keys % 3 - 1)[:, None].astype(np.float64)
+    met = _meet(n, n_judges, judge, first, second)
+    return Layout(n, n_judges, first, second, x, judge, Answers(*sums), met)
 
 
-def _pad(n_areas: int, n_judges: int, judge: IntArray, columns: tuple[IntArray, ...]) -> Layout:
-    sizes = np.bincount(judge, minlength=n_judges)
-    order = np.argsort(-sizes, kind="stable")
-    starts = np.searchsorted(judge, np.arange(n_judges))
-    blocks: list[Block] = []
-    source: list[IntArray] = []
-    done = rows = views = 0
-    while done < n_judges:
-        n_rows = max(1, int(sizes[order[done]]))
-        # Judges without a row come last, and share one block of a single padded row each.
-        members = int(np.sum(sizes[order[done:]] >= FULL * n_rows)) or n_judges - done
-        members = min(members, MOST_TOGETHER)
-        n_views = min(n_rows, n_areas)
-        chosen = order[done : done + members]
-        at = np.arange(n_rows)
-        source.append(np.where(at < sizes[chosen, None], starts[chosen, None] + at, -1).ravel())
-        blocks.append(
-            Block(
-                slice(rows, rows + members * n_rows),
-                slice(done, done + members),
-                slice(views, views + members * n_views),
-                members,
-                n_rows,
-                n_views,
-            )
-        )
-        done, rows, views = done + members, rows + members * n_rows, views + members * n_views
-    taken = np.concatenate(source)
-    # Index −1 reads the row of zeros appended here: a pair of area 0 with itself, never answered.
-    first, second, x, wins, losses, ties = (np.append(each, 0)[taken] for each in columns)
-    return Layout(
-        n_areas=n_areas,
-        first=first.astype(np.int64),
-        second=second.astype(np.int64),
-        x=x[:, None].astype(np.float64),
-        judge=np.concatenate([np.repeat(np.arange(b.judges.start, b.judges.stop), b.n_rows) for b in blocks]),
-        answers=Answers(*(each[:, None].astype(np.float64) for each in (wins, losses, ties))),
-        order=order,
-        blocks=tuple(blocks),
-    )
+def _meet(n_areas: int, n_judges: int, judge: IntArray, first: IntArray, second: IntArray) -> Met:
+    place, where = np.unique(np.r_[judge * n_areas + first, judge * n_areas + second], return_inverse=True)
+    starts = np.searchsorted(place, np.arange(n_judges + 1) * n_areas)
+    above, below = where.reshape(2, -1) - starts[judge]
+    return Met(np.searchsorted(judge, np.arange(n_judges + 1)), starts, place % n_areas, above, below)
 
 
 def one_sided(layout: Layout) -> Layout:
     """Write Rao and Kupper's answers as `Wins`: mirrored rows have their areas and x swapped."""
-    answers = layout.counted
-    ties = answers.ties
-    n = np.concatenate([answers.first + ties, answers.second + ties])[:, 0]
-    first, second = np.r_[layout.first, layout.second], np.r_[layout.second, layout.first]
-    x = np.concatenate([layout.x, -layout.x])
-    blocks, source, rows = [], [], 0
-    for block in layout.blocks:
-        here = np.arange(block.rows.start, block.rows.stop).reshape(block.n_judges, -1)
-        both = np.concatenate([here, here + len(layout.first)], axis=1)
-        n_rows = max(1, int((n[both] > 0).sum(axis=1).max()))
-        source.append(np.take_along_axis(both, np.argsort(n[both] == 0, axis=1, kind="stable")[:, :n_rows], 1).ravel())
-        blocks.append(block._replace(rows=slice(rows, rows + block.n_judges * n_rows), n_rows=n_rows))
-        rows += block.n_judges * n_rows
-    taken = np.concatenate(source)
-    some = n[taken] > 0
+    answers, n_rows = layout.counted, len(layout.first)
+    n = np.concatenate([answers.first + answers.ties, answers.second + answers.ties])[:, 0]
+    taken = np.flatnonzero(n > 0)
+    taken = taken[np.argsort(layout.judge[taken % max(n_rows, 1)], kind="stable")]
+    first, second = np.r_[layout.first, layout.second][taken], np.r_[layout.second, layout.first][taken]
+    judge = np.tile(layout.judge, 2)[taken]
     return replace(
         layout,
-        first=np.where(some, first[taken], 0),
-        second=np.where(some, second[taken], 0),
-        x=np.where(some[:, None], x[taken], 0.0),
-        judge=np.concatenate([np.repeat(np.arange(b.judges.start, b.judges.stop), b.n_rows) for b in blocks]),
-        answers=Wins(n[taken][:, None], float(ties.sum())),
-        blocks=tuple(blocks),
+        first=first,
+        second=second,
+        x=np.concatenate([layout.x, -layout.x])[taken],
+        judge=judge,
+        answers=Wins(n[taken][:, None], float(answers.ties.sum())),
+        met=_meet(layout.n_areas, layout.n_judges, judge, first, second),
     )
 
 
 class Views(NamedTuple):
-    """Factors of one block's views: B (judge, row, coordinate) and V (judge, area, coordinate).
+    """The factors of all views, one judge's after another: G (area met, coordinate) and V (area, coordinate)."""
 
-    Columns are zero if a judge's rows are fewer, or say less, than the block has coordinates.
-    """
-
-    B: FloatArray
+    starts: IntArray
+    """Where each judge's coordinates begin, and where they all end."""
+    cells: IntArray
+    """Likewise for the entries of G."""
+    G: FloatArray
     V: FloatArray
+
+    @property
+    def size(self) -> int:
+        """The total number of coordinates."""
+        return int(self.starts[-1])
+
+    def coordinates(self, judge: int) -> slice:
+        """Say which coordinates are this judge's."""
+        return slice(int(self.starts[judge]), int(self.starts[judge + 1]))
+
+    def each(self, n_areas: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield G and V of every judge; what is written into them is written here."""
+        for k, views in enumerate(np.diff(self.starts)):
+            G, V = self.G[self.cells[k] : self.cells[k + 1]], self.V[n_areas * self.starts[k] :]
+            yield G.reshape(-1, views) if views else G.reshape(0, 0), V[: n_areas * views].reshape(n_areas, views)
+
+
+def build_views(layout: Layout, factor: FloatArray | None) -> Views:
+    """Find G_k and V_k of every judge, from C_u = FFᵀ; without it judges have no views of their own."""
+    met, n = layout.met, layout.n_areas
+    pairs = [_seen_of(met, k, factor) for k in range(layout.n_judges)] if factor is not None else []
+    sizes = np.array([V.shape[1] for _, V in pairs] or [0] * layout.n_judges, dtype=np.int64)
+    starts = np.r_[0, np.cumsum(sizes)]
+    cells = np.r_[0, np.cumsum(sizes * np.diff(met.area_starts))]
+    precision = np.float64 if cells[-1] < DOUBLE_LIMIT else np.float32
+    views = Views(starts, cells, np.empty(cells[-1], precision), np.empty(n * starts[-1], precision))
+    for (G, V), (own_G, own_V) in zip(pairs, views.each(n), strict=False):
+        if V.shape[1]:
+            own_G[...], own_V[...] = G, V
+    return views
+
+
+def _seen_of(met: Met, judge: int, factor: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Find an orthonormal basis V of the directions that the judge's rows see, and G = FV at the areas met."""
+    F = factor[met.of(judge)]
+    if not len(F):
+        return np.empty((0, 0)), np.empty((len(factor), 0))
+    seen, E = np.linalg.eigh(met.laplacian(judge, np.ones(len(met.above[met.rows(judge)]))))
+    design = E[:, seen > NOTHING * seen[-1]].T @ F
+    square, U = np.linalg.eigh(design @ design.T)
+    told = square > NOTHING * square[-1]
+    V = design.T @ (U[:, told] / np.sqrt(square[told]))
+    return F @ V, V
 
 
 def onto_areas(layout: Layout, rows: FloatArray) -> FloatArray:
     """Xᵀv: add each row's value to its first area and subtract it from its second."""
     gained: FloatArray = np.bincount(layout.first, rows, layout.n_areas).astype(np.float64)
     return gained - np.bincount(layout.second, rows, layout.n_areas)
-
-
-def build_views(layout: Layout, factor: FloatArray) -> list[Views]:
-    """Find B_k and V_k of every judge, from C_u = FFᵀ, in single precision if they would fill gigabytes."""
-    size = sum(block.n_judges * block.n_rows * block.n_views for block in layout.blocks)
-    precision = np.float64 if size < DOUBLE_LIMIT else np.float32
-    views = []
-    for block in layout.blocks:
-        design = (factor[layout.first[block.rows]] - factor[layout.second[block.rows]]).reshape(
-            block.n_judges, block.n_rows, layout.n_areas
-        )
-        B, V = _all_areas(design) if block.n_views == layout.n_areas else _seen_of(design, block.n_views)
-        views.append(Views(B.astype(precision, copy=False), V.astype(precision, copy=False)))
-    return views
-
-
-def _all_areas(design: FloatArray) -> Views:
-    n_judges, _, n_areas = design.shape
-    return Views(design, np.broadcast_to(np.eye(n_areas), (n_judges, n_areas, n_areas)))
-
-
-def _seen_of(design: FloatArray, n_views: int) -> Views:
-    """From X F = U s Vᵀ: B = U s, and V, without the directions about which the rows say nothing."""
-    square, U = np.linalg.eigh(design @ np.swapaxes(design, 1, 2))
-    square, U = square[:, -n_views:], U[:, :, -n_views:]
-    seen = square > NOTHING * square[:, -1:]
-    s = np.sqrt(np.where(seen, square, 1.0))[:, None, :]
-    U = np.where(seen[:, None, :], U, 0.0)
-    return Views(U * s, (np.swapaxes(design, 1, 2) @ U) / s)
 
 
 def summarise_views(strengths: FloatArray, views: FloatArray, *, keep_views: bool) -> Arrays:

@@ -7,13 +7,14 @@ every scale s at once its posterior is then nearly N(s r/P, 1/P), P = 1 + s²g, 
     w = s r/P + q/√P,   log |dw/dq| = −½ Σ log P
 
 makes q nearly N(0, I): at small s the prior dominates (non-centred), at large s the answers do (centred), coordinate by
-coordinate. The r of a view depends on λ: r_k = B_kᵀ(κ − d W X_k λ), and P = 1 + s²dg. The information about λ is then
-what is left once the views are integrated out, S(σ) = Σ X_kᵀ[W − σ²W B_k P_k⁻¹ B_kᵀW]X_k; VᵀS(σ̂)V is diagonal at the
-typical σ̂, and around it the diagonal shrinks as g (σ²/σ̂²)^−γ. If judges differ more, or tie more, the same answers
-imply areas further apart: the centre of the map swells with the scales x, by the exponential of tanh δᵀ(x − m). Answers
-about areas further apart weigh less: d dims the W of the views with x in the same way. With `Smoothness` each
-chain has a different prior for the map (`Roughness`), and w ~ N(0, I) holds for a typical one. Exactness does not
-require any of this to be accurate.
+coordinate. The r of a view depends on λ: r_k = G_kᵀX_kᵀκ − d M_k λ with M_k = G_kᵀX_kᵀW X_k, and P = 1 + s²dg. The
+information about λ is then what is left once the views are integrated out, S(σ) = Σ X_kᵀW X_k − σ²M_kᵀP_k⁻¹M_k;
+VᵀS(σ̂)V is diagonal at the typical σ̂, and around it the diagonal shrinks as g (σ²/σ̂²)^−γ. If judges differ more, or
+tie more, the same answers imply areas further apart: the centre of the map swells with the scales x, by the exponential
+of tanh δᵀ(x − m). Answers about areas further apart weigh less: d dims the W of the views with x in the same way. What
+is left of the dependence is linear in q, and a shear of the map and the views along the scales takes it away. With
+`Smoothness` each chain has a different prior for the map (`Roughness`), and w ~ N(0, I) holds for a typical one.
+Exactness does not require any of this to be accurate.
 
 q stacks the coordinates of the map, the views, the sides, the attention, the lapses (z_k = m_k + s_k q, where
 1 − ε_k = Φ(−z_k)^{1/rest}, so that z_k ~ N(0, 1) in the prior), and the scales (x = m + Lv). The log density, up to a
@@ -46,20 +47,27 @@ Given ρ and ψ the map is Gaussian again, λ ~ N(0, α²K) with K = ρC + (1 �
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from scipy.linalg import lapack
 from scipy.special import expit, log_ndtr
 
 from judgemap.core.model import outcomes
 from judgemap.core.model.judges import Lapses, PanelModel, Smoothness
 from judgemap.core.model.outcomes import add_up
-from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal
+from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal, Terms
 from judgemap.core.samplers.judges.layout import Layout, Views, onto_areas
 from judgemap.core.samplers.slices import slice_sample
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray
+
+if TYPE_CHECKING:
+    from judgemap.core.samplers.judges.compiled import Plain
+
+AT_ONCE = 4_000_000
+"""How many numbers of noise are drawn at a time."""
 
 
 class Effects(NamedTuple):
@@ -155,9 +163,9 @@ class Coordinates:
     """The same for log d."""
     log_disagreement: float
     """log σ̂²."""
-    views: list[Views]
-    weight: FloatArray
-    """W of every row."""
+    views: Views
+    M: FloatArray
+    """How the views follow the map, (coordinate, area met), one judge's after another."""
     seen: Effects
     """r at λ = 0, and g, for all views."""
     side: Effects
@@ -166,6 +174,8 @@ class Coordinates:
     lapse_sd: FloatArray
     scale_mean: FloatArray
     scale_factor: FloatArray
+    shear: FloatArray
+    """How the centres of all other coordinates move with those of the scales."""
 
     def swelling(self, x: FloatArray) -> FloatArray:
         """Return the logarithm of how much the centre of the map swells at scales x, between −1 and 1."""
@@ -183,22 +193,26 @@ class Coordinates:
         Noise for the map and the views is drawn by area and then turned into coordinates, so that draws do not depend
         on which eigenvectors a processor happens to find: signs are free, and so is the basis of a repeated eigenvalue.
         """
-        n = layout.n_areas
-        q = [self.Q.T @ rng.standard_normal((n, chains))]
-        for block, (_, V) in zip(layout.blocks, self.views, strict=False):
-            v = rng.standard_normal((block.n_judges, n, chains)).astype(V.dtype, copy=False)
-            q.append((np.swapaxes(V, 1, 2) @ v).reshape(-1, chains).astype(np.float64, copy=False))
-        q.append(rng.standard_normal((size - sum(map(len, q)), chains)))
-        return np.concatenate(q)
+        from judgemap.core.samplers.judges.compiled import turn
+
+        n, seen = layout.n_areas, self.views.size
+        q = np.empty((size, chains))
+        q[:n] = self.Q.T @ rng.standard_normal((n, chains))
+        if seen:
+            for part in pieces(layout.n_judges, AT_ONCE // (n * chains)):
+                v = rng.standard_normal((part.stop - part.start, n, chains)).astype(self.views.V.dtype, copy=False)
+                turn(self.views, n, v, part.start, q[n : n + seen])
+        q[n + seen :] = rng.standard_normal((size - n - seen, chains))
+        return q
 
 
-def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: Summary) -> Coordinates:
+def coordinates(layout: Layout, factor: FloatArray, views: Views, known: Summary) -> Coordinates:
     """Place the coordinates around what is known of the posterior; the prior covariance is FFᵀ with F = ``factor``."""
     weight = known.weight
     linear = weight * known.difference + known.score
-    turned, seen = _diagonal_views(layout, views, weight, linear)
+    turned, M, seen = _diagonal_views(layout, views, weight[:, 0], linear[:, 0])
     upsilon = 0.0 if known.log_disagreement is None else known.log_disagreement
-    S, faded, pull = _information(layout, turned, weight, linear, seen, upsilon)
+    S, faded, pull = _information(layout, turned, M, weight[:, 0], linear[:, 0], seen, upsilon)
     g, Q = linalg.eigh(factor.T @ S @ factor)
     V, g = factor @ Q, np.maximum(g, 0.0)
     # γ is minus the slope of the log information in log σ².
@@ -212,7 +226,7 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
         dim=known.dim,
         log_disagreement=upsilon,
         views=turned,
-        weight=weight,
+        M=M,
         seen=seen,
         side=known.side,
         attention=known.attention,
@@ -220,52 +234,58 @@ def coordinates(layout: Layout, factor: FloatArray, views: list[Views], known: S
         lapse_sd=known.lapse_sd,
         scale_mean=known.scale_mean,
         scale_factor=known.scale_factor,
+        shear=np.zeros((layout.n_areas + turned.size, len(known.scale_mean))),
     )
 
 
 def _diagonal_views(
-    layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray
-) -> tuple[list[Views], Effects]:
-    """Rotate every judge's coordinates so that BᵀWB is diagonal."""
-    turned, r, g = [], [np.zeros((0, 1))], [np.zeros((0, 1))]
-    for block, (B, V) in zip(layout.blocks, views, strict=False):
-        W = block.by_judge(weight)
-        information = np.swapaxes(B, 1, 2) @ (W.astype(B.dtype) * B)
-        values, Q = np.linalg.eigh(information.astype(np.float64))
-        Q = Q.astype(B.dtype)
-        B_turned = B @ Q
-        turned.append(Views(B_turned, V @ Q))
-        r.append((np.swapaxes(B_turned, 1, 2) @ block.by_judge(linear)).reshape(-1, 1))
-        g.append(np.maximum(values, 0.0).reshape(-1, 1))
-    return turned, Effects(np.concatenate(r), np.concatenate(g))
+    layout: Layout, views: Views, weight: FloatArray, linear: FloatArray
+) -> tuple[Views, FloatArray, Effects]:
+    """Rotate every judge's coordinates so that M_kG_k is diagonal."""
+    met, n = layout.met, layout.n_areas
+    turned = views._replace(G=np.empty_like(views.G), V=np.empty_like(views.V))
+    M, r, g = np.empty_like(views.G), np.empty((views.size, 1)), np.empty((views.size, 1))
+    for k, ((G, V), (new_G, new_V)) in enumerate(zip(views.each(n), turned.each(n), strict=True)):
+        if not V.shape[1]:
+            continue
+        rows, own = met.rows(k), views.coordinates(k)
+        L = met.laplacian(k, weight[rows]).astype(G.dtype, copy=False)
+        values, Q = np.linalg.eigh((G.T @ L @ G).astype(np.float64, copy=False))
+        np.matmul(G, Q.astype(G.dtype, copy=False), out=new_G)
+        np.matmul(V, Q.astype(G.dtype, copy=False), out=new_V)
+        np.matmul(new_G.T, L, out=M[views.cells[k] : views.cells[k + 1]].reshape(V.shape[1], -1))
+        r[own, 0] = new_G.T @ met.scatter(k, linear[rows])
+        g[own, 0] = np.maximum(values, 0.0)
+    return turned, M, Effects(r, g)
 
 
 def _information(
-    layout: Layout, views: list[Views], weight: FloatArray, linear: FloatArray, seen: Effects, log_disagreement: float
+    layout: Layout,
+    views: Views,
+    M: FloatArray,
+    weight: FloatArray,
+    linear: FloatArray,
+    seen: Effects,
+    log_disagreement: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """S(σ), −dS/d log σ², and the linear term of λ, with the views integrated out."""
-    n, first, second = layout.n_areas, layout.first, layout.second
-    S, faded = np.zeros((n, n)), np.zeros((n, n))
-    w = weight[:, 0]
-    np.add.at(S, (first, first), w)
-    np.add.at(S, (second, second), w)
-    np.add.at(S, (first, second), -w)
-    np.add.at(S, (second, first), -w)
-    rest = linear[:, 0].copy()
-    variance = np.exp(log_disagreement)
-    for block, (B, _) in zip(layout.blocks, views, strict=False):
-        from judgemap.core.samplers.judges.compiled import scatter_views
-
-        share = 1 / (1 + variance * block.coordinates(seen.g))
-        Y = scatter_views(first[block.rows], second[block.rows], block.by_judge(weight)[:, :, 0], B, n)
-        Y *= np.sqrt(variance * share).astype(B.dtype)[:, :, 0]
-        half = Y.reshape(n, -1)
-        S -= half @ half.T
-        Y *= np.sqrt(share).astype(B.dtype)[:, :, 0]
-        faded += half @ half.T
-        own = B @ (variance * share * block.coordinates(seen.r)).astype(B.dtype)
-        rest[block.rows] -= (block.by_judge(weight) * own).ravel()
-    return S, faded, onto_areas(layout, rest)
+    n, met = layout.n_areas, layout.met
+    between = np.bincount(layout.first * n + layout.second, weight, n * n).reshape(n, n)
+    between += between.T
+    S, faded = np.diag(between.sum(axis=1)) - between, np.zeros((n, n))
+    pull, variance = onto_areas(layout, linear), np.exp(log_disagreement)
+    for k in range(layout.n_judges):
+        own, areas = views.coordinates(k), met.of(k)
+        if own.start == own.stop:
+            continue
+        share = 1 / (1 + variance * seen.g[own])
+        half = np.sqrt(variance * share) * M[views.cells[k] : views.cells[k + 1]].reshape(-1, len(areas))
+        here = np.ix_(areas, areas)
+        S[here] -= half.T @ half
+        pull[areas] -= half.T @ (np.sqrt(variance * share) * seen.r[own])[:, 0]
+        half *= np.sqrt(share)
+        faded[here] += half.T @ half
+    return S, faded, pull
 
 
 class Scale(NamedTuple):
@@ -275,6 +295,8 @@ class Scale(NamedTuple):
     log_prior: Callable[[FloatArray], FloatArray]
     slope: Callable[[FloatArray], FloatArray]
     start: float
+    terms: Terms | None = None
+    """The numbers behind both, if they have that form."""
 
 
 def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
@@ -282,10 +304,10 @@ def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
     parts, chosen = model.parts, []
     if not isinstance(model.variance, FixedVariance):
         prior = model.variance.terms
-        chosen.append(Scale("log_variance", prior.log_density, prior.slope, log_variance))
+        chosen.append(Scale("log_variance", prior.log_density, prior.slope, log_variance, prior))
     if parts.disagreement is not None:
         between = HalfNormal(parts.disagreement.scale).terms
-        chosen.append(Scale("log_disagreement", between.log_density, between.slope, log_variance - 1.0))
+        chosen.append(Scale("log_disagreement", between.log_density, between.slope, log_variance - 1.0, between))
     if parts.ties is not None:
         chosen.append(_uniform("tie_chance", -1.0))
     if parts.side is not None:
@@ -398,8 +420,6 @@ class JudgesTarget:
     model: PanelModel
     layout: Layout
     scales: tuple[Scale, ...]
-    scatter: sparse.csr_array
-    """Xᵀ."""
     coordinates: Coordinates
     precision: FloatArray | None = None
     """K⁻¹ of each chain, if the smoothness of the map is inferred."""
@@ -410,7 +430,7 @@ class JudgesTarget:
         parts, judges = self.model.parts, self.layout.n_judges
         sizes = {
             "map": self.layout.n_areas,
-            "views": self.layout.n_views if parts.disagreement is not None else 0,
+            "views": self.coordinates.views.size,
             "side": judges if parts.side is not None else 0,
             "attention": judges if parts.attention is not None else 0,
             "lapses": judges if parts.lapses is not None else 0,
@@ -418,6 +438,13 @@ class JudgesTarget:
         }
         ends = np.cumsum(list(sizes.values()))
         return {name: slice(int(end) - size, int(end)) for (name, size), end in zip(sizes.items(), ends, strict=True)}
+
+    @cached_property
+    def plain(self) -> "Plain | None":
+        """What compiled trajectories need, if this model has them."""
+        from judgemap.core.samplers.judges.compiled import plain
+
+        return plain(self)
 
     @property
     def size(self) -> int:
@@ -452,17 +479,17 @@ class Point(NamedTuple):
     """The log-odds of every row."""
 
 
-def build_scatter(layout: Layout) -> sparse.csr_array:
-    """Return Xᵀ as a sparse matrix."""
-    rows, ones = np.arange(len(layout.first)), np.ones(len(layout.first))
-    at = (np.r_[layout.first, layout.second], np.r_[rows, rows])
-    return sparse.csr_array((np.r_[ones, -ones], at), shape=(layout.n_areas, len(rows)))
-
-
 def tie_chance(x: dict[str, FloatArray]) -> FloatArray:
     """Return p, or 0 if there are no ties."""
     chance: FloatArray = expit(x["tie_chance"]) if "tie_chance" in x else np.zeros(1)
     return chance
+
+
+def slanted(target: JudgesTarget, q: FloatArray) -> FloatArray:
+    """Move the map and the views with the scales."""
+    shear, at = target.coordinates.shear, q.copy()
+    at[: len(shear)] += shear @ q[target.sections["scales"]]
+    return at
 
 
 class Common(NamedTuple):
@@ -479,7 +506,7 @@ class Common(NamedTuple):
 
 def common(target: JudgesTarget, q: FloatArray) -> Common:
     """Compute the scales and the map from q."""
-    at, part = target.coordinates, target.sections
+    at, part, q = target.coordinates, target.sections, slanted(target, q)
     values = at.scale_mean[:, None] + at.scale_factor @ q[part["scales"]]
     x = {scale.name: row for scale, row in zip(target.scales, values, strict=True)}
     variance = target.model.variance
@@ -499,21 +526,14 @@ def common(target: JudgesTarget, q: FloatArray) -> Common:
 
 def parameters(target: JudgesTarget, q: FloatArray) -> Point:
     """Compute the parameters and the log-odds of every row from q."""
+    from judgemap.core.samplers.judges.compiled import see
+
     layout, at, part = target.layout, target.coordinates, target.sections
-    shared = common(target, q)
+    shared, q = common(target, q), slanted(target, q)
     x, sigma = shared.x, shared.sigma
-    e = layout.differences(shared.strengths)
-
-    views = Placed(*(np.empty((part["views"].stop - part["views"].start, q.shape[1])) for _ in range(3)))
-    if target.model.parts.disagreement is not None:
-        from judgemap.core.samplers.judges.compiled import see
-
-        for block, factors in zip(layout.blocks, at.views, strict=True):
-            own = Placed(*(each[block.views] for each in views))
-            seen = (at.seen.r[block.views], at.seen.g[block.views])
-            weight, places = at.weight[block.rows], q[part["views"]][block.views]
-            see(factors.B, weight, seen, sigma, shared.dimmed, places, own, e[block.rows])
-
+    views = Placed(*(np.empty((at.views.size, q.shape[1])) for _ in range(3)))
+    own = q[part["views"]]
+    e = see(layout.met, at.views, at.M, at.seen, shared.strengths, sigma, shared.dimmed, own, views)
     eta, attention, side = e, None, None
     if target.model.parts.attention is not None:
         attention = place(q[part["attention"]], at.attention, np.exp(x["log_attention"] / 2))
@@ -543,7 +563,7 @@ def lapse_rate(lapses: Lapses, z: FloatArray) -> FloatArray:
 def gradient(target: JudgesTarget, q: FloatArray, point: Point) -> FloatArray:
     """∇ log p(q), one column per chain."""
     layout, at, part, parts = target.layout, target.coordinates, target.sections, target.model.parts
-    x, slope = point.x, np.empty_like(q)
+    x, slope, q = point.x, np.empty_like(q), slanted(target, q)
     to_scale = {scale.name: scale.slope(x[scale.name]) for scale in target.scales}
     lapse = lapse_rows(target, point)
     rows = outcomes.slopes(layout.answers, parts.ties, point.eta, tie_chance(x), lapse)
@@ -572,10 +592,10 @@ def gradient(target: JudgesTarget, q: FloatArray, point: Point) -> FloatArray:
         slope[part["attention"]] = pulled.q
         to_scale["log_attention"] += pulled.log_scale2 + scale * add_up(to_attention * point.attention.w) / 2
         to_e = layout.spread(1 + scale * point.attention.w) * to_e
-    if parts.disagreement is not None:
-        to_e = _pull_views(target, q[part["views"]], point, to_e, slope[part["views"]], to_scale)
-    _pull_map(target, q[part["map"]], point, target.scatter @ to_e, slope[part["map"]], to_scale)
+    to_strengths = _pull_views(target, q[part["views"]], point, to_e, slope[part["views"]], to_scale)
+    _pull_map(target, q[part["map"]], point, to_strengths, slope[part["map"]], to_scale)
     slope[part["scales"]] = at.scale_factor.T @ np.array([to_scale[each.name] for each in target.scales])
+    slope[part["scales"]] += at.shear.T @ slope[: len(at.shear)]
     return slope
 
 
@@ -587,20 +607,29 @@ def _pull_views(
     slope: FloatArray,
     to_scale: dict[str, FloatArray],
 ) -> FloatArray:
-    """Write the slope in the views' coordinates; return the slope in Xλ."""
+    """Write the slope in the views' coordinates; return the slope in λ."""
     from judgemap.core.samplers.judges.compiled import pull
 
-    layout, at, back, to_both = target.layout, target.coordinates, to_e.copy(), np.zeros((2, q.shape[1]))
-    for block, factors in zip(layout.blocks, at.views, strict=True):
-        own = Placed(*(each[block.views] for each in point.views))
-        seen, weight = (at.seen.r[block.views], at.seen.g[block.views]), at.weight[block.rows]
-        rows, views = back[block.rows], slope[block.views]
-        to_both += pull(factors.B, weight, seen, point.sigma, point.dimmed, q[block.views], own, rows, views)
-    to_scale["log_disagreement"] += to_both[0]
-    along = to_both[1] * (1 - np.log(point.dimmed) ** 2)
-    for scale, dim in zip(target.scales, at.dim, strict=True):
-        to_scale[scale.name] += dim * along
-    return back
+    at, to_strengths = target.coordinates, np.zeros((target.layout.n_areas, q.shape[1]))
+    to_both = pull(
+        target.layout.met,
+        at.views,
+        at.M,
+        at.seen,
+        point.sigma,
+        point.dimmed,
+        q,
+        point.views,
+        np.ascontiguousarray(to_e),
+        slope,
+        to_strengths,
+    )
+    if at.views.size:
+        to_scale["log_disagreement"] += to_both[0]
+        along = to_both[1] * (1 - np.log(point.dimmed) ** 2)
+        for scale, dim in zip(target.scales, at.dim, strict=True):
+            to_scale[scale.name] += dim * along
+    return to_strengths
 
 
 def _pull_map(
