@@ -111,7 +111,7 @@ def test_agrees_with_integration_in_the_long_run(sampler, name):
 # Planted bugs. Each must be caught by comparison with the integral, in short runs.
 
 
-def caught(monkeypatch, place, attribute, bug, name):
+def caught(monkeypatch, place, attribute, bug, name, draws=200):
     with monkeypatch.context() as patch:
         patch.setattr(JudgesTarget, "plain", None)  # in NumPy, where a bug can be planted; compiled looks are the same
         patch.setattr(place, attribute, bug)
@@ -168,7 +168,7 @@ def test_catches_a_lost_sign_of_attention(monkeypatch):
         arrays = right(target, state, keep_views=keep_views)
         return arrays | {"attention": np.abs(arrays["attention"])}
 
-    assert caught(monkeypatch, hmc, "read", positive, "attention")
+    assert caught(monkeypatch, hmc, "read", positive, "attention", draws=400)
 
 
 def test_catches_a_side_on_the_wrong_area(monkeypatch):

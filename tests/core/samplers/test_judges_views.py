@@ -52,7 +52,7 @@ def test_one_compiled_look_is_the_slope_and_the_density(parts):
     target = bent(PARTS[parts])
     q = target.noise(np.random.default_rng(2), 5)
     point, residual = parameters(target, q), np.empty_like(q)
-    height = compiled.look(target.plain, q, residual, True)  # noqa: FBT003
+    height = compiled.look(target.plain, q, residual, True)
     np.testing.assert_allclose(residual, gradient(target, q, point) + q, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(height, log_density(target, point), rtol=1e-12)
 

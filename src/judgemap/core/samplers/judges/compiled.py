@@ -246,7 +246,7 @@ def heights(at: Plain, e: FloatArray, theta: FloatArray) -> FloatArray:
 
 
 @compiled
-def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatArray:  # noqa: FBT001
+def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatArray:  # noqa: C901, FBT001, PLR0912, PLR0915
     """Write ∇ log p(q) + q, and return log p(q) if ``height`` is true: `gradient` and `log_density` in one pass."""
     size, chains = q.shape
     n, scales = len(at.V), len(at.scale_mean)
