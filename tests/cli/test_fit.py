@@ -64,7 +64,7 @@ def test_a_seed_is_drawn_and_told(judgemap, edges, comparisons, tmp_path):
         (["--chi", "2", "--omega", "3"], {"hyperparameters": {"chi": 2.0, "omega": 3.0}}),
         (["--winner-is", "higher"], {"winner_is": "higher", "risk": "the centred strength"}),
         (["--prior", "graph-exponential", "--length", "0.5"], {"prior": "graph-exponential, length 0.5"}),
-        (["--thin", "2"], {"plan": {"chains": 1, "warmup": 50, "draws": 10, "thin": 2}}),
+        (["--thin", "2"], {"plan": {"chains": 1, "warmup": 30, "draws": 10, "thin": 2}}),
     ],
 )
 def test_options(judgemap, edges, comparisons, tmp_path, options, expected):

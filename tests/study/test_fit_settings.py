@@ -27,7 +27,7 @@ def example():
 
 def test_it_has_every_option_of_the_command():
     options = signature(fit_command).parameters
-    about_files = {"comparisons", "output", "winner_is", "as_json", "cores", "vary", "areas", "id_column",
+    about_files = {"comparisons", "output", "figures", "winner_is", "as_json", "cores", "vary", "areas", "id_column",
                    "name_column", "crs", "contiguity", "edges", "area_names", "extra_edges", "memory",
                    "force"}  # fmt: skip
     assert {each.name for each in fields(FitSettings)} == set(options) - about_files

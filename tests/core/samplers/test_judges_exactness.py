@@ -111,11 +111,11 @@ def test_agrees_with_integration_in_the_long_run(sampler, name):
 # Planted bugs. Each must be caught by comparison with the integral, in short runs.
 
 
-def caught(monkeypatch, place, attribute, bug, name, draws=200):
+def caught(monkeypatch, place, attribute, bug, name, draws=SHORT["hmc"].draws):
     with monkeypatch.context() as patch:
         patch.setattr(JudgesTarget, "plain", None)  # in NumPy, where a bug can be planted; compiled looks are the same
         patch.setattr(place, attribute, bug)
-        return largest(moment_errors("hmc", name)) > LIMIT
+        return largest(moment_errors("hmc", name, {"hmc": replace(SHORT["hmc"], draws=draws)})) > LIMIT
 
 
 @pytest.mark.slow  # seven seconds; the Geweke tests of judges catch it too

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm, rankdata
+from scipy.special import ndtri
 
 from judgemap.core.assess.posterior import INTERVAL, ranks, summarise
 from judgemap.core.threads import pieces
@@ -295,10 +295,10 @@ def follows(fit: Fit, figures: Figures, column: str) -> Follows:
     draws = fit.risk
     risk, place = (
         draws[np.ix_(evenly(len(draws), max(LEAST_DRAWS, WORK // len(known))), known)],
-        rankdata(values[known]),
+        pd.Series(values[known]).rank().to_numpy(),
     )
     correlation = _rank_correlation(risk, place)
-    score = norm.ppf((place - 0.5) / len(known))
+    score = ndtri((place - 0.5) / len(known))
     score = (score - score.mean()) / score.std()
     slope, level = risk @ score / len(known), risk.mean(axis=1)
     above = risk - level[:, None] - slope[:, None] * score

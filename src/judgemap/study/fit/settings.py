@@ -499,7 +499,7 @@ class FitSettings:
         """Return how much is drawn for a map of this many areas; a given number of draws is final.
 
         >>> FitSettings(judges="differ", draws=100).plan_for(77)
-        Plan(chains=8, warmup=50, draws=100, thin=1, most=0)
+        Plan(chains=16, warmup=30, draws=100, thin=1, most=0)
         """
         if self.model == "clusters":
             usual = CLUSTER_PLAN
