@@ -2,7 +2,7 @@
 
 >>> import judgemap as jm
 >>> areas, data = jm.example_study(seed=1)
->>> fit = jm.fit_spatial(data, areas, seed=1, chains=4, draws=500)
+>>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
 >>> fit.areas[["name", "risk_median", "risk_low", "risk_high"]].nlargest(3, "risk_median").shape
 (3, 4)
 """

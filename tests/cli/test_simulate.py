@@ -11,7 +11,7 @@ import pytest
 
 from judgemap.study.simulations import runner
 
-SMALL = ["--pairs", "40", "--chains", "2", "--draws", "25", "--seed", "3"]
+SMALL = ["--pairs", "200", "--chains", "2", "--draws", "25", "--seed", "3"]
 STUDIES = ("scalability", "clustering", "scheduling", "robustness")
 PART = {"robustness": ["--behaviours", "careless", "--truths", "gradient", "--lengths", "few", "--judges", "3"]}
 PART["robustness"] += ["--panels", "alike", "--fits", "paper"]
@@ -35,7 +35,7 @@ def test_writes_sets_a_table_and_a_picture(judgemap, edges, tmp_path, study):
     assert all(row["sets"] == "2" for row in rows_of(out / "summary.csv"))
     assert "<svg" in (out / f"{study}.svg").read_text(encoding="utf-8")
     record = json.loads((out / "simulation.json").read_text())
-    assert (record["study"], record["seed"], record["settings"]["comparisons"]) == (study, 3, 40)
+    assert (record["study"], record["seed"], record["settings"]["comparisons"]) == (study, 3, 200)
 
 
 @pytest.mark.parametrize("study", STUDIES)

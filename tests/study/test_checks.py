@@ -15,6 +15,11 @@ def study():
     return jm.simulate_study(np.random.default_rng(2), jm.chicago())
 
 
+@pytest.fixture(scope="module")
+def fit(study):
+    return jm.fit_spatial(study.data, study.areas, **SHORT, as_in_paper=True)
+
+
 def answered(areas, pairs, won):
     outcome = tuple(np.where(won, "left", "right").tolist())
     return Comparisons.from_words(areas.ids, ("j",) * len(won), *pairs.T, outcome, np.ones(len(won)))
@@ -26,8 +31,8 @@ def checked(data, areas, **options):
     )
 
 
-def test_observed_rates_are_those_of_the_table(study):
-    found = checked(study.data, study.areas)
+def test_observed_rates_are_those_of_the_table(study, fit):
+    found = jm.predictive_check(fit, study.data, seed=1, draws=300)
     won = np.where(study.data.outcome == Outcome.LEFT, study.data.left, study.data.right)
     wins = np.bincount(won, minlength=77)
     assert found.areas["wins"].tolist() == wins.tolist()
@@ -37,8 +42,7 @@ def test_observed_rates_are_those_of_the_table(study):
     assert found.checks["name"].tolist() == ["areas", "pairs", "left", "triads", "borders", "smooth"]
 
 
-def test_counts_alone_give_the_same_but_for_sides(study):
-    fit = jm.fit_spatial(study.data, study.areas, **SHORT, as_in_paper=True)
+def test_counts_alone_give_the_same_but_for_sides(study, fit):
     with_data, without = jm.predictive_check(fit, study.data, seed=1), jm.predictive_check(fit, seed=1)
     assert without.checks["name"].tolist() == ["areas", "pairs", "triads", "borders", "smooth"]
     for column in ("comparisons", "wins", "observed"):
@@ -55,8 +59,7 @@ def test_an_area_never_compared_has_no_rate(square):
     assert found.n_outside == 0
 
 
-def test_bad_requests_are_told_so(study, square):
-    fit = jm.fit_spatial(study.data, study.areas, **SHORT, as_in_paper=True)
+def test_bad_requests_are_told_so(study, fit, square):
     with pytest.raises(jm.StudyError, match="at least 20"):
         jm.predictive_check(fit, study.data, seed=1, draws=3)
     ties = Comparisons.from_words(study.data.ids, ("j",), [0], [1], ("tie",), [1.0])

@@ -11,11 +11,15 @@ from judgemap.study.assess.comparing import VARIANCE_NUMBERS, read_variation
 def refit():
     areas, data = jm.example_study(seed=3)
     few = data.only(["4", "5"])
-    return lambda **changed: jm.fit_spatial(few, areas, seed=1, chains=4, draws=250, **changed, as_in_paper=True)
+    return lambda **changed: jm.fit_spatial(few, areas, seed=1, chains=4, draws=100, **changed, as_in_paper=True)
 
 
-def test_a_wider_prior_lets_the_variance_grow(refit):
-    base = refit()
+@pytest.fixture(scope="module")
+def base(refit):
+    return refit()
+
+
+def test_a_wider_prior_lets_the_variance_grow(base, refit):
     asked = []
 
     def counting(**changed):
@@ -34,16 +38,14 @@ def test_a_wider_prior_lets_the_variance_grow(refit):
     assert table["rank_change"].iloc[0] == 0
 
 
-def test_ctrl_c_in_a_refit_ends_the_table(refit):
+def test_ctrl_c_in_a_refit_ends_the_table(base):
     """A run that was cut short must not stand beside whole ones."""
-    base = refit()
     short = replace(base, record=replace(base.record, complete=False))
     with pytest.raises(KeyboardInterrupt):
         jm.variance_sensitivity(base, lambda **changed: short, [("chi", [20.0])])
 
 
-def test_what_cannot_be_varied_is_told(refit):
-    base = refit()
+def test_what_cannot_be_varied_is_told(base, refit):
     with pytest.raises(jm.StudyError, match="did you mean 'omega'"):
         jm.variance_sensitivity(base, refit, [("omga", [1.0])])
     with pytest.raises(jm.StudyError, match="positive number"):

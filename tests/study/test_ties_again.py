@@ -103,7 +103,7 @@ def ours_of(areas, left, right, answer, ties, **sizes):
 
 def compare(areas, left, right, answer, ties, **sizes):
     """z of the mean of every area's strength, and of p."""
-    ours = ours_of(areas, left, right, answer, ties)
+    ours = ours_of(areas, left, right, answer, ties, chains=8, draws=300)
     rule = davidson if ties == "davidson" else rao_kupper
     log_posterior = target(rule, left, right, answer, areas.graph.edges, len(areas.ids))
     return z_between(ours, sample(np.random.default_rng(2), log_posterior, len(areas.ids), **sizes))

@@ -66,7 +66,7 @@ def draws_table(fit: Fit) -> pd.DataFrame:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> draws_table(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).columns.to_list()
+    >>> draws_table(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).columns.to_list()
     ['chain', 'draw', 'area', 'risk']
     """
     return fit.posterior["risk"].to_dataframe().reset_index()[["chain", "draw", "area", "risk"]]
@@ -201,7 +201,7 @@ def wide_draws(fit: Fit) -> pd.DataFrame:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> wide_draws(jm.fit_standard(data, areas, seed=1, chains=2, draws=100)).columns[:4].to_list()
+    >>> wide_draws(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).columns[:4].to_list()
     ['.chain', '.iteration', '.draw', 'risk[1]']
     """
     chains, draws, _ = fit.posterior["risk"].shape
@@ -282,7 +282,7 @@ def replication(
     --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=100)
+    >>> fit = jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     archive = replication(fit, data, None, Path(folder, "wards.zip"))
     ...     print(*zipfile.ZipFile(archive).namelist())

@@ -69,7 +69,8 @@ class PredictiveCheck:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)
-    >>> check = jm.predictive_check(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, judges="alike", chains=4, draws=500)
+    >>> check = jm.predictive_check(fit, data, seed=1)
     >>> check.checks["name"].tolist(), check.misfits
     (['areas', 'pairs', 'left', 'triads', 'borders', 'smooth'], [])
     """

@@ -77,8 +77,8 @@ def compare_fits(base: Fit, other: Fit) -> FitComparison:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> base = jm.fit_spatial(data, areas, seed=1, chains=2, draws=200)
-    >>> other = jm.fit_spatial(data.without(["12"]), areas, seed=1, chains=2, draws=200)
+    >>> base = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> other = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> change = compare_fits(base, other)
     >>> change.pearson > 0.9, change.same_top, change.top
     (True, 8, 10)
@@ -218,7 +218,7 @@ def variance_sensitivity(base: Fit, refit: Refit, variations: Iterable[Variation
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = lambda **changed: jm.fit_spatial(data, areas, seed=1, chains=2, draws=100, **changed)
+    >>> fit = lambda **changed: jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100, **changed)
     >>> table = variance_sensitivity(fit(), fit, [("both", [1.0])])
     >>> table["parameter"].tolist(), bool(table["pearson"].min() > 0.99)
     (['(as fitted)', 'both'], True)
@@ -331,7 +331,7 @@ class ModelComparison:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> judged = jm.compare_models(data.only(["1", "2", "3"]), areas, seed=1, models=["alike"], chains=2, draws=100)
+    >>> judged = jm.compare_models(data.only(["1", "2", "3"]), areas, seed=1, models=["alike"], chains=2, draws=50)
     >>> judged.table["model"].tolist(), judged.judges.shape
     (['alike'], (3, 1))
     """

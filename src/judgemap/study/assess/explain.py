@@ -234,7 +234,7 @@ def judge(fit: Fit, data: Comparisons) -> Fit:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)
-    >>> judge(jm.fit_spatial(data, areas, seed=1, chains=4, draws=500), data).verdict.headline
+    >>> judge(jm.fit_spatial(data, areas, seed=1, judges="alike", chains=4, draws=500), data).verdict.headline
     'Sound'
     """
     if len(fit.map) > LARGE:
@@ -274,7 +274,7 @@ def parameters(fit: Fit) -> list[Parameter]:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, judges="differ", chains=4, draws=100)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> [each.symbol for each in parameters(fit)]
     ['α', 'σ', 'σ/α']
     """

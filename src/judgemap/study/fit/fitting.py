@@ -129,7 +129,7 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
     --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=200)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> list(fit.areas.columns[:4])
     ['id', 'name', 'risk_median', 'risk_mean']
     """
@@ -175,7 +175,7 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_standard(data, areas, seed=1, chains=2, draws=200)
+    >>> fit = jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> fit.record.model
     'standard'
     """

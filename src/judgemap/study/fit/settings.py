@@ -231,11 +231,11 @@ class FitSettings:
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
-    >>> settings = FitSettings(model="standard", chains=2, draws=100, seed=1)
+    >>> settings = FitSettings(model="standard", as_in_paper=True, chains=2, seed=1, draws=50)
     >>> settings.run(data, areas).record.model
     'standard'
-    >>> settings.command("comparisons.csv", "wards.gpkg")
-    'judgemap fit comparisons.csv --areas wards.gpkg --model standard --chains 2 --draws 100 --seed 1 -o results'
+    >>> settings.command("answers.csv", "a.gpkg")
+    'judgemap fit answers.csv --areas a.gpkg --model standard --as-in-paper --chains 2 --draws 50 --seed 1 -o results'
     >>> FitSettings.from_dict(settings.to_dict()) == settings
     True
     """

@@ -150,7 +150,7 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
     >>> from judgemap.study.simulations.runner import on_cores
     >>> from judgemap.study.simulations.scheduling import Scheduling
     >>> ring = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]])
-    >>> job = Job(Scheduling(comparisons=20, chains=2, draws=20), ring, sets=2, seed=1)
+    >>> job = Job(Scheduling(comparisons=20, chains=2, draws=20), ring, sets=1, seed=1)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = conduct(job, Path(folder, "out"), on_cores(1))
     >>> [row["design"] for row in results.rows[:4]]
