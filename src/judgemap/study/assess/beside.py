@@ -295,7 +295,7 @@ def follows(fit: Fit, figures: Figures, column: str) -> Follows:
     draws = fit.risk
     risk, place = (
         draws[np.ix_(evenly(len(draws), max(LEAST_DRAWS, WORK // len(known))), known)],
-        pd.Series(values[known]).rank().to_numpy(),
+        pd.Series(values[known]).rank().to_numpy(dtype=np.float64),
     )
     correlation = _rank_correlation(risk, place)
     score = ndtri((place - 0.5) / len(known))

@@ -11,7 +11,8 @@ judges is left to place the scales precisely.
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import linalg, optimize
@@ -53,6 +54,9 @@ from judgemap.core.samplers.slices import slice_line
 from judgemap.core.samplers.split_hmc import HMCState, Split
 from judgemap.core.threads import one_thread, pieces
 from judgemap.core.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from judgemap.core.samplers.judges.compiled import Plain
 
 TURNS = (1.0, 1.3)
 """The range of a trajectory's length, as shares of a quarter turn: a little beyond it, which helps the scales most."""
@@ -205,20 +209,21 @@ def trajectory(
         joint: FloatArray = state.log_density - add_up(momentum**2) / 2
         return joint
 
-    def travel(state: HMCState, momentum: FloatArray, angle: float, kicks: int) -> HMCState:
-        from judgemap.core.samplers.judges import compiled
-
-        moved = compiled.travel(target.plain, state.q, state.residual, momentum, angle, kicks)
-        return HMCState(*moved, state.acceptance, state.divergences)
-
     split = Split(
         target.noise,
         lambda q, height: look(target, q, height=height),
         log_joint,
         turns=lambda rng, _chains: float(rng.uniform(*turns)),
-        travel=travel if target.plain is not None else None,
+        travel=None if target.plain is None else partial(_travel, target.plain),
     )
     return JudgesState(split_hmc.step(rng, split, chains, kicks), _seed(rng), rough, state.restarts)
+
+
+def _travel(plain: "Plain", state: HMCState, momentum: FloatArray, angle: float, kicks: int) -> HMCState:
+    from judgemap.core.samplers.judges import compiled
+
+    moved = compiled.travel(plain, state.q, state.residual, momentum, angle, kicks)
+    return HMCState(*moved, state.acceptance, state.divergences)
 
 
 def is_wide(target: JudgesTarget) -> bool:

@@ -51,7 +51,7 @@ class Met(NamedTuple):
     def laplacian(self, judge: int, weight: FloatArray) -> FloatArray:
         """X_kᵀ diag(weight) X_k, one row and column for each area met."""
         n, (above, below) = len(self.of(judge)), (each[self.rows(judge)] for each in (self.above, self.below))
-        between = np.bincount(above * n + below, weight, n * n).reshape(n, n)
+        between = np.bincount(above * n + below, weight, n * n).astype(np.float64).reshape(n, n)
         between += between.T
         L: FloatArray = np.diag(between.sum(axis=1)) - between
         return L
@@ -59,7 +59,7 @@ class Met(NamedTuple):
     def scatter(self, judge: int, values: FloatArray) -> FloatArray:
         """X_kᵀv, one entry for each area met."""
         n, (above, below) = len(self.of(judge)), (each[self.rows(judge)] for each in (self.above, self.below))
-        gained: FloatArray = np.bincount(above, values, n) - np.bincount(below, values, n)
+        gained: FloatArray = np.bincount(above, values, n).astype(np.float64) - np.bincount(below, values, n)
         return gained
 
 
@@ -115,7 +115,10 @@ def lay_out(model: PanelModel) -> Layout:
     key = ((judge * n + counts.first) * n + counts.second) * 3 + x + 1
     keys, row = np.unique(key[use], return_inverse=True)
     ties = counts.ties if parts.ties is not None else np.zeros_like(counts.ties)
-    sums = (np.bincount(row, each[use], len(keys))[:, None] for each in (counts.wins, counts.n - counts.wins, ties))
+    sums = (
+        np.bincount(row, each[use], len(keys)).astype(np.float64)[:, None]
+        for each in (counts.wins, counts.n - counts.wins, ties)
+    )
     pair = keys // 3
     judge, first, second = pair // n**2, pair // n % n, pair % n
     x = (keys % 3 - 1)[:, None].astype(np.float64)

@@ -270,7 +270,7 @@ def _information(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """S(σ), −dS/d log σ², and the linear term of λ, with the views integrated out."""
     n, met = layout.n_areas, layout.met
-    between = np.bincount(layout.first * n + layout.second, weight, n * n).reshape(n, n)
+    between = np.bincount(layout.first * n + layout.second, weight, n * n).astype(np.float64).reshape(n, n)
     between += between.T
     S, faded = np.diag(between.sum(axis=1)) - between, np.zeros((n, n))
     pull, variance = onto_areas(layout, linear), np.exp(log_disagreement)
