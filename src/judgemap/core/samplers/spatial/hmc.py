@@ -39,6 +39,8 @@ FEW = 20_000_000
 """Up to this many pairs × draws NumPy finishes before the compiler is even loaded, which takes about half a second."""
 MOST = 1000
 """How many halves can be multiplied before the product underflows, with a little to spare."""
+WIDE_COST = 10_000
+"""A step with wide moves asks for the likelihood dozens of times: calls that cost as much as this many pairs."""
 WIDE = 0.8
 """The moves along the ray and on ellipses are made if Laplace gives log α² a standard deviation above this."""
 FARTHEST = 80.0
@@ -104,9 +106,9 @@ def kernel_for(model: Model, draws: int, laplace: Laplace | None = None) -> Kern
 
     Which way is taken depends only on the model and the number of draws, so a seed still gives the same numbers.
     """
-    if draws * len(model.counts.n) > FEW:
-        return _with_kicks(build_target(model, laplace))
     placed = laplace or approximate(model)
+    if draws * (len(model.counts.n) + needed(model, placed) * WIDE_COST) > FEW:
+        return _with_kicks(build_target(model, placed))
     return _with_kicks(SpatialTarget(model, placed, likelihood(model.counts), compiled=False))
 
 
