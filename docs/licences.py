@@ -16,7 +16,7 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 HEAD = """# Licences of what judgemap is built on
 
 judgemap itself is under the MIT licence. These packages come with it, under the licences that their
-own metadata name.
+own metadata name. The map of Chicago is from the examples of libpysal (BSD).
 
 | package | licence |
 |---|---|

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from judgemap.display import draw_with
 
 if TYPE_CHECKING:
+    __version__: str
     from judgemap.core.design.schedule import ListOptions as ListOptions
     from judgemap.errors import StudyError as StudyError
     from judgemap.geo.figures import Figures as Figures
@@ -108,6 +109,10 @@ __all__ = sorted(_HOMES)  # noqa: PLE0605 - the names are in _HOMES
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("judgemap")
     if name not in _HOMES:
         raise AttributeError(f"judgemap has no {name!r}; it has {', '.join(__all__)}")
     value = getattr(import_module(f"judgemap.{_HOMES[name]}"), name)
@@ -116,4 +121,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, "__version__"]

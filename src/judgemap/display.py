@@ -7,7 +7,7 @@ _drawn_by: list[str] = []
 
 
 def draw_with(module: str) -> None:
-    """Name the module whose `html` and `plots` draw values; it is imported when something is first shown."""
+    """Name the module whose `html`, `plots` and `summary` draw values; it is imported when something is first shown."""
     _drawn_by[:] = [module]
 
 
@@ -26,6 +26,6 @@ class Displayed:
         return html
 
 
-def plots(value: object) -> Any:  # noqa: ANN401 - a class of the layer that draws
-    """Return the plots of a value."""
-    return import_module(_drawn_by[0]).plots(value)
+def drawn(what: str, value: object) -> Any:  # noqa: ANN401 - a class of the layer that draws
+    """Return the ``plots`` or the ``summary`` of a value."""
+    return getattr(import_module(_drawn_by[0]), what)(value)

@@ -5,9 +5,13 @@ import sys
 from pathlib import Path
 
 import geopandas
+import numpy as np
+import pandas as pd
 import pytest
 import shapely
+from scipy import sparse
 
+import judgemap as jm
 from judgemap.errors import StudyError
 from judgemap.geo.maps import read_areas, read_edges, read_names
 
@@ -128,3 +132,69 @@ def test_areas_without_neighbours(saved):
     areas = read_names(saved("areas.csv", "id,name", "2,Beech", "1,Ash"))
     assert areas.ids == ("2", "1")
     assert len(areas.graph.edges) == 0
+
+
+SQUARE = np.array([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+RING = [[0, 1], [0, 3], [1, 2], [2, 3]]
+
+
+def as_graphs(labels):
+    """The ring of four areas as each of the things that people have."""
+    from libpysal.graph import Graph
+    from libpysal.weights import W
+
+    around = {labels[k]: [labels[(k + 1) % 4], labels[(k + 3) % 4]] for k in range(4)}
+    return {
+        "dense": SQUARE,
+        "weights": SQUARE * 0.5,
+        "sparse": sparse.csr_matrix(SQUARE),
+        "labelled": pd.DataFrame(SQUARE, labels, labels),
+        "Graph": Graph.from_dicts({label: dict.fromkeys(others, 1.0) for label, others in around.items()}),
+        "W": W(around, id_order=labels, silence_warnings=True),
+    }
+
+
+@pytest.mark.parametrize("kind", ["dense", "weights", "sparse", "labelled", "Graph", "W"])
+@pytest.mark.parametrize("labels", [[0, 1, 2, 3], ["n", "e", "s", "w"]])
+def test_neighbours_from_memory(kind, labels):
+    outlines = [shapely.box(2 * x, 0, 2 * x + 1, 1) for x in range(4)]  # no two of them meet
+    frame = geopandas.GeoDataFrame(geometry=outlines, index=labels, crs="EPSG:27700")
+    areas = jm.read_areas(frame, edges=as_graphs(labels)[kind])
+    assert areas.ids == tuple(map(str, labels)), "ids are those of the index"
+    assert areas.graph.edges.tolist() == RING
+    listed = jm.read_edges(as_graphs(labels)[kind], ["Ash", "Beech", "Cedar", "Elm"])
+    assert (listed.names, sorted(listed.graph.edges.tolist())) == (("Ash", "Beech", "Cedar", "Elm"), RING)
+
+
+def test_a_graph_is_matched_by_label_not_by_order():
+    graph = as_graphs(["w", "n", "e", "s"])["Graph"]
+    frame = geopandas.GeoDataFrame(
+        {"code": ["n", "e", "s", "w"]}, geometry=[shapely.box(2 * x, 0, 2 * x + 1, 1) for x in range(4)], crs=27700
+    )
+    assert jm.read_areas(frame, id="code", edges=graph).graph.edges.tolist() == RING
+
+
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [
+        (np.tril(SQUARE), "is not symmetric.*add the transpose"),
+        (SQUARE[:2], "a row and a column for each area; this one is 2 × 4"),
+        (np.eye(5), "those of 5 areas, and there are 4"),
+        (-SQUARE, "this one has other values"),
+        (5, "give a CSV file, a square matrix, or a graph of libpysal, not int"),
+        (pd.DataFrame(SQUARE, list("abcd"), list("abcd")), "name an area 'a', which is neither an id nor in the index"),
+    ],
+)
+def test_wrong_neighbours_get_a_sentence(edges, said):
+    frame = geopandas.GeoDataFrame(geometry=[shapely.box(2 * x, 0, 2 * x + 1, 1) for x in range(4)], crs=27700)
+    with pytest.raises(jm.StudyError, match=said):
+        jm.read_areas(frame, edges=edges)
+
+
+def test_ids_of_an_index_are_found_again_in_comparisons():
+    frame = geopandas.GeoDataFrame(geometry=[shapely.box(x, 0, x + 1, 1) for x in range(3)], crs=27700)
+    areas = jm.read_areas(frame)
+    data = jm.read_comparisons(np.array([[0, 1], [2, 0]]), areas)
+    assert (areas.ids, data.left.tolist(), data.right.tolist()) == (("0", "1", "2"), [0, 2], [1, 0])
+    coded = frame.set_index(pd.Index([30, 10, 20], name="ward"))
+    assert jm.read_areas(coded).ids == jm.read_areas(coded, id="ward").ids == ("30", "10", "20")

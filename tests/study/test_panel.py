@@ -245,3 +245,24 @@ def test_the_briefing_says_whose_view_it_is(fit):
     assert dict(points(fit.seen_by("panel"), About()))["Whose view it is"].startswith(
         "The map shows the view of these judges"
     )
+
+
+def test_the_log_likelihood_is_that_of_each_judges_own_answers(row):
+    """By hand, from the draws: the judge's map, attention, side, lapses, and ties by Rao and Kupper's rule."""
+    data = Comparisons.from_words(
+        row.ids, list("abcabcabcabc"), [0, 1, 2] * 4, [1, 2, 3] * 4, ["left", "right", "tie", "left"] * 3
+    )
+    plan = {"seed": 1, "chains": 2, "warmup": 20, "draws": 30}
+    fit = jm.fit_spatial(data, row, judges="differ", side=True, attention=True, lapses=True, **plan)
+    logs = fit.log_likelihood(data)
+    assert logs.sizes == {"chain": 2, "draw": 30, "answer": 12}
+    samples, theta = fit.posterior, fit.posterior["theta"].to_numpy()
+    for chain, draw, answer in ((0, 0, 0), (1, 7, 1), (1, 29, 2), (0, 12, 11)):
+        judge, at = int(data.judge[answer]), (chain, draw)
+        map_of = -fit.views["judge_risk"].to_numpy()[chain * 30 + draw, judge].astype(float)
+        gap = map_of[data.left[answer]] - map_of[data.right[answer]]
+        eta = gap * samples["attention"].to_numpy()[at][judge] + samples["side"].to_numpy()[at][judge]
+        left, right = (1 / (1 + np.exp(theta[at] - sign * eta)) for sign in (1, -1))
+        lapse = samples["lapse"].to_numpy()[at][judge]
+        chances = [(1 - lapse) * left + lapse / 2, (1 - lapse) * right + lapse / 2, (1 - lapse) * (1 - left - right)]
+        assert logs.to_numpy()[chain, draw, answer] == pytest.approx(np.log(chances[data.outcome[answer]]), abs=1e-6)

@@ -69,6 +69,77 @@ def test_saved_and_loaded_without_loss(fit, tmp_path):
     assert again.areas.equals(fit.areas)
 
 
+def test_columns_are_added_by_area(fit):
+    again = replace(fit)
+    again.areas["p_top5"] = again.p_top(5)
+    assert again.areas["p_top5"].sum() == pytest.approx(5)
+    assert again.areas.loc["32", "name"] == "Loop"
+    assert list(again.to_frame().columns) == [*COLUMNS, "p_top5", "geometry"]
+    assert again.to_frame().crs == fit.map.geometry.crs
+    assert again.to_frame().loc["32", "geometry"].equals(fit.map.geometry[fit.map.ids.index("32")])
+
+
+def test_a_fit_without_a_map_has_no_frame(square):
+    fit = jm.fit_standard(few(square), square, seed=1, chains=2, draws=20)
+    with pytest.raises(jm.StudyError, match="have no outlines"):
+        fit.to_frame()
+
+
+def test_a_seed_that_is_left_out_is_drawn_and_recorded(study):
+    areas, data = study
+    first, second = (jm.fit_standard(data, areas, chains=2, draws=np.int64(8), judges="alike") for _ in range(2))
+    assert first.record.seed != second.record.seed
+    again = jm.fit_standard(data, areas, seed=first.record.seed, chains=2, draws=8, judges="alike")
+    np.testing.assert_array_equal(again.risk, first.risk)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"draws": "50"}, "draws must be a whole number, received '50'"),
+        ({"covariance": "car"}, "to choose a prior by its name, write prior="),
+        (
+            {"drws": 5},
+            r"there is no option 'drws' \(did you mean 'draws'\?\); the options are seed, as_in",
+        ),
+        ({"cores": "2"}, "cores must be a whole number from 1 up, received '2'"),
+        ({"watch": 3}, "watch must be a function"),
+        ({"side": 1}, "side must be true or false, received 1"),
+    ],
+)
+def test_a_wrong_option_gets_a_sentence(study, given, said):
+    areas, data = study
+    with pytest.raises(jm.StudyError, match=said):
+        jm.fit_spatial(data, areas, **given)
+
+
+def test_arguments_the_other_way_round_get_a_sentence(study):
+    areas, data = study
+    with pytest.raises(jm.StudyError, match=r"comparisons first and then the areas.*received Areas and Comparisons"):
+        jm.fit_spatial(areas, data)
+
+
+def test_the_log_likelihood_of_a_plain_fit(fit, study):
+    data = study[1]
+    logs = fit.log_likelihood(data)
+    used = np.flatnonzero(data.decided)
+    np.testing.assert_array_equal(logs["answer"], used)
+    strength = -fit.posterior["risk"].to_numpy()
+    won = np.where(data.outcome == 0, data.left, data.right)[used]
+    lost = np.where(data.outcome == 0, data.right, data.left)[used]
+    np.testing.assert_allclose(logs, -np.log1p(np.exp(strength[..., lost] - strength[..., won])), atol=1e-12)
+    assert "log_likelihood" in fit.inference_data.children
+    assert "log_likelihood" not in replace(fit).inference_data.children, "a fit from a folder has no answers"
+
+
+def test_many_answers_use_some_draws_of_each_chain(fit, study, monkeypatch):
+    every = fit.log_likelihood(study[1])
+    monkeypatch.setattr("judgemap.study.fit.result.MOST_LOGS", 4 * 50 * 1848)
+    some = fit.log_likelihood(study[1])
+    assert some.sizes == {"chain": 4, "draw": 50, "answer": 1848}
+    np.testing.assert_array_equal(some, every.sel(draw=some["draw"]))
+
+
 def test_arviz_reads_the_file(fit, tmp_path):
     import arviz as az
 
@@ -78,8 +149,9 @@ def test_arviz_reads_the_file(fit, tmp_path):
     assert float(az.rhat(data, var_names=["risk"])["risk"].max()) == pytest.approx(
         max(fit.info["diagnostics"]["rhat_max"], 0), rel=0.05
     )
-    assert set(fit.inference_data.groups()) == {"posterior", "sample_stats", "observed_data", "constant_data"}
-    np.testing.assert_array_equal(fit.inference_data.posterior["risk"], data.posterior["risk"])
+    groups = {"posterior", "sample_stats", "observed_data", "constant_data", "log_likelihood"}
+    assert set(fit.inference_data.children) == groups
+    np.testing.assert_array_equal(fit.inference_data["posterior"]["risk"], data.posterior["risk"])
 
 
 def test_provenance(fit, study):

@@ -146,9 +146,9 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        import judgemap
 
-        typer.echo(f"judgemap {version('judgemap')}")
+        typer.echo(f"judgemap {judgemap.__version__}")
         raise typer.Exit
 
 

@@ -76,9 +76,9 @@ def report(
         raise StudyError("--pdf needs -o: name the page, as in -o report.html")
     if output is not None and output.suffix.lower() not in (".html", ".htm", ".pdf"):
         raise StudyError(f"{output.name}: a briefing is .html or .pdf; end the name in one of them")
-    from judgemap.cli.fit import verdict_lines
     from judgemap.report.pages.briefing import Gallery, briefing, read_about
     from judgemap.report.pages.briefing.front import verdict
+    from judgemap.report.words.summary import verdict_lines
     from judgemap.study.assess.beside import group_areas
     from judgemap.study.fit.folder import check_file, check_folder
 

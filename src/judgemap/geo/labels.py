@@ -65,7 +65,7 @@ def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_c
     StudyError
         If a given column does not exist, or the ids are not unique.
     """
-    columns = {str(column): column_texts(frame, column) for column in frame.columns if column != frame.geometry.name}
+    columns = _columns(frame)
     for column in (id_column, name_column):
         if column is not None and column not in columns:
             known = f"the columns are {quoted(columns)}" if columns else "the map has no columns at all"
@@ -114,6 +114,15 @@ def column_texts(frame: "geopandas.GeoDataFrame", column: object) -> list[str]:
     """Return the values of a column as labels."""
     values = frame[column]
     return [clean_label(value) for value in values.astype(object).where(values.notna(), None)]
+
+
+def has_ids(frame: "geopandas.GeoDataFrame") -> bool:
+    """Whether a column looks like an id."""
+    return _guess_id(_columns(frame))[0] is not None
+
+
+def _columns(frame: "geopandas.GeoDataFrame") -> dict[str, list[str]]:
+    return {str(column): column_texts(frame, column) for column in frame.columns if column != frame.geometry.name}
 
 
 def _guess_id(columns: dict[str, list[str]]) -> tuple[str | None, str]:

@@ -1,7 +1,7 @@
 """The areas of a study: their ids and names, which are neighbours, and their outlines if there is a map."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -27,7 +27,8 @@ from judgemap.geo.adjacency import (
     parts_notes,
 )
 from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
-from judgemap.geo.labels import Labels, clean_label, column_texts, complete_names, told_apart
+from judgemap.geo.labels import Labels, clean_label, column_texts, complete_names, has_ids, told_apart
+from judgemap.geo.neighbours import Neighbours, neighbours_of
 
 if TYPE_CHECKING:
     import geopandas
@@ -168,7 +169,7 @@ def read_areas(
     extra_edges: ExtraEdges = None,
     bridge: Joining = "nearest",
     crs: str | int | None = None,
-    edges: str | Path | None = None,
+    edges: "str | Path | object | None" = None,
 ) -> Areas:
     """Read boundaries and find which areas are neighbours.
 
@@ -177,7 +178,8 @@ def read_areas(
     source
         A GeoJSON file, a GeoPackage or a Shapefile, or a zip file with one of them; or a GeoDataFrame.
     id, name
-        The columns with the ids and the names; guessed if not given, and `Areas.notes` says which.
+        The columns with the ids and the names; guessed if not given, and `Areas.notes` says which. The index of a
+        GeoDataFrame holds the ids if it has a name or its labels are not numbers, or if no column looks like ids.
     contiguity
         "queen": areas that share a point are neighbours; "rook": areas that share a stretch of border.
     extra_edges
@@ -188,7 +190,8 @@ def read_areas(
     crs
         The coordinate reference system, if the file does not state it or states it wrongly.
     edges
-        A CSV file of neighbours, with ``area_a`` and ``area_b``, to use instead of the borders on the map.
+        Neighbours to use instead of the borders on the map: a CSV file with ``area_a`` and ``area_b``; a matrix, dense
+        or sparse, in the order of the areas; or a graph of libpysal or networkx, by id or by the table's index.
 
     Returns
     -------
@@ -214,7 +217,7 @@ def read_areas(
     if not isinstance(source, (str, Path)):
         if not hasattr(source, "geometry"):
             raise StudyError(f"areas: give a boundary file or a GeoDataFrame, not {type(source).__name__}")
-        frame = source
+        frame, id = _indexed(source, id)  # noqa: A001
         outlines = boundaries.outlines(frame, id, name, crs)
     else:
         path = Path(source)
@@ -227,8 +230,25 @@ def read_areas(
     if edges is None:
         return _with_distinct_names(_connect(outlines, contiguity, extra_edges, bridge), frame)
     ids, names, geometry, read = outlines
-    listed = read_table(edges, required=("area_a", "area_b"))
-    return _with_distinct_names(_by_list(Labels(ids, names, read), listed, extra_edges, geometry), frame)
+    index = [] if isinstance(source, (str, Path)) else source.index.tolist()
+    found = edges if isinstance(edges, (str, Path)) else neighbours_of(edges)
+    return _with_distinct_names(_by_list(Labels(ids, names, read), found, extra_edges, geometry, index), frame)
+
+
+def _indexed(frame: "geopandas.GeoDataFrame", id_column: str | None) -> "tuple[geopandas.GeoDataFrame, str | None]":
+    """Make a column of an index that holds the ids; return it with the name of the id column."""
+    index = frame.index
+    if id_column is None:
+        told = index.name is not None or index.inferred_type != "integer"
+        holds = index.nlevels == 1 and (told or not has_ids(frame))
+    else:
+        holds = id_column == index.name and id_column not in frame.columns
+    if not holds:
+        return frame, id_column
+    name = str(index.name or "id")
+    if name in frame.columns:
+        return (frame, name) if index.name else (frame.assign(index=index.astype(str)), "index")
+    return frame.assign(**{name: index.astype(str)}), name
 
 
 def _with_distinct_names(areas: Areas, frame: "geopandas.GeoDataFrame") -> Areas:
@@ -239,15 +259,19 @@ def _with_distinct_names(areas: Areas, frame: "geopandas.GeoDataFrame") -> Areas
     return told_apart(areas, columns if len(frame) == len(areas) else {})
 
 
-def read_edges(edges_path: str | Path, names_path: str | Path | None = None, extra_edges: ExtraEdges = None) -> Areas:
+def read_edges(
+    edges: "str | Path | object", names: "str | Path | Sequence[str] | None" = None, extra_edges: ExtraEdges = None
+) -> Areas:
     r"""Read areas without a map: an edge list ``area_a,area_b`` and, if you have one, a table ``id,name``.
 
     Parameters
     ----------
-    edges_path
-        A CSV file of neighbours, with the columns ``area_a`` and ``area_b``.
-    names_path
-        A CSV file with the columns ``id`` and ``name``; without it, the areas are those in the edge list.
+    edges
+        A CSV file of neighbours, with the columns ``area_a`` and ``area_b``; a matrix, dense or sparse; or a graph of
+        libpysal or networkx.
+    names
+        A CSV file with the columns ``id`` and ``name``; without it, the areas are those in the edge list. With a matrix
+        or a graph: the names, in the same order.
     extra_edges
         More pairs of neighbours, or a CSV file of them, as in `read_areas`.
 
@@ -265,14 +289,28 @@ def read_edges(edges_path: str | Path, names_path: str | Path | None = None, ext
     ...     areas = read_edges(path)
     >>> areas.ids, areas.graph.edges
     (('1', '2', '10'), array([[0, 1], [1, 2]]))
+    >>> read_edges([[0, 1], [1, 0]], ["Ash", "Beech"]).names
+    ('Ash', 'Beech')
     """
-    edges = read_table(edges_path, required=("area_a", "area_b"))
-    if names_path is None:
-        ids = {clean_label(row[end]) for row in edges.rows for end in ("area_a", "area_b")} - {""}
-        labels = complete_names(*[sorted(ids, key=numbers_first)] * 2)
-    else:
-        labels = _read_names(read_table(names_path, required=("id", "name")))
-    return _by_list(labels, edges, extra_edges)
+    if not isinstance(edges, (str, Path)):
+        found = neighbours_of(edges)
+        return _by_list(_given_labels(found, names), found, extra_edges)
+    if names is None:
+        rows = read_table(edges, required=("area_a", "area_b")).rows
+        ids = {clean_label(row[end]) for row in rows for end in ("area_a", "area_b")} - {""}
+        return _by_list(complete_names(*[sorted(ids, key=numbers_first)] * 2), edges, extra_edges)
+    if not isinstance(names, (str, Path)):
+        raise StudyError("names: give the CSV file with id and name that belongs to the file of neighbours")
+    return _by_list(_read_names(read_table(names, required=("id", "name"))), edges, extra_edges)
+
+
+def _given_labels(neighbours: Neighbours, names: "str | Path | Sequence[str] | None") -> Labels:
+    if isinstance(names, (str, Path)):
+        return _read_names(read_table(names, required=("id", "name")))
+    ids = [str(each) for each in neighbours.labels or range(1, neighbours.size + 1)]
+    if names is not None and len(names) != len(ids):
+        raise StudyError(f"there are {len(names):,} names for {len(ids):,} areas; give one for each")
+    return complete_names(ids, ids if names is None else [str(each) for each in names])
 
 
 def read_names(path: str | Path) -> Areas:
@@ -292,12 +330,20 @@ def read_names(path: str | Path) -> Areas:
 
 
 def _by_list(
-    labels: Labels, edges: Table, extra_edges: ExtraEdges, geometry: "geopandas.GeoSeries | None" = None
+    labels: Labels,
+    edges: str | Path | Neighbours,
+    extra_edges: ExtraEdges,
+    geometry: "geopandas.GeoSeries | None" = None,
+    index: Sequence[Hashable] = (),
 ) -> Areas:
-    """Take the neighbours from a list, and the outlines from a map if there is one."""
+    """Take the neighbours from a file, a matrix or a graph, and the outlines from a map if there is one."""
     ids, names, read = labels
     apart = Areas(ids, names, AreaGraph(len(ids), NO_EDGES), geometry)
-    graph, added = _with_extra_edges(apart, AreaGraph(len(ids), _table_edges(apart, edges)), extra_edges)
+    if isinstance(edges, (str, Path)):
+        pairs = _table_edges(apart, read_table(edges, required=("area_a", "area_b")))
+    else:
+        pairs = edges.placed(ids, index)
+    graph, added = _with_extra_edges(apart, AreaGraph(len(ids), pairs), extra_edges)
     return Areas(ids, names, graph, geometry, notes=(*read, *added, *parts_notes(graph, names)))
 
 

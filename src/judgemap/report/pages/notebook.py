@@ -19,6 +19,7 @@ from judgemap.report.figures.picture import Picture
 from judgemap.report.figures.schedules import exposure_map, how_often
 from judgemap.report.pages.page import render
 from judgemap.report.pages.planning import at_planned, sentences
+from judgemap.report.words.summary import summary
 from judgemap.report.words.tables import Cell, Table, cluster_table, columns, highest_risk
 from judgemap.report.words.text import counted
 from judgemap.study.data.comparisons import OUTCOMES, Comparisons
@@ -28,10 +29,15 @@ from judgemap.study.fit.result import Fit
 from judgemap.study.plan.planning import StudyPlan
 from judgemap.study.plan.schedules import Schedule
 
+Size = tuple[float, float] | None
+"""Width and height of a figure in inches; None for the usual size."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FitPlots:
     """The plots of a fit, `fit.plot`: each draws on ``ax``, or on a new figure, and returns the axes.
+
+    ``fit.plot()`` is the map; ``figsize`` is the size of a new figure in inches.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -45,54 +51,67 @@ class FitPlots:
     def __repr__(self) -> str:
         return f"the plots of {self.fit!r}: {', '.join(name for name in dir(self) if name[0] != '_' and name != 'fit')}"
 
-    def map(self, *, title: str = "", ax: Axes | None = None) -> Axes:
+    def __call__(self, **options: Any) -> Axes:  # noqa: ANN401 - those of `map`
+        """Draw the map."""
+        return self.map(**options)
+
+    def map(self, *, title: str = "", ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw the map: every area's posterior median of risk, with the ten highest numbered."""
-        return self._draw(maps.risk_map, ax, title=title)
+        return self._draw(maps.risk_map, (ax, figsize), title=title)
 
-    def uncertainty(self, *, title: str = "", ax: Axes | None = None) -> Axes:
+    def uncertainty(self, *, title: str = "", ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw the map of every area's posterior standard deviation."""
-        return self._draw(maps.uncertainty_map, ax, title=title)
+        return self._draw(maps.uncertainty_map, (ax, figsize), title=title)
 
-    def p_top(self, k: int = 10, *, title: str = "", ax: Axes | None = None) -> Axes:
+    def p_top(self, k: int = 10, *, title: str = "", ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw the map of the probability that an area is among the k highest risks."""
-        return self._draw(maps.p_top_map, ax, k=k, title=title)
+        return self._draw(maps.p_top_map, (ax, figsize), k=k, title=title)
 
-    def intervals(self, top: int = 20, *, ax: Axes | None = None) -> Axes:
+    def intervals(self, top: int = 20, *, ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw the highest areas' risk with 95 % intervals."""
-        return self._draw(figures.risk_intervals, ax, top=top)
+        return self._draw(figures.risk_intervals, (ax, figsize), top=top)
 
-    def ranks(self, top: int = 20, *, ax: Axes | None = None) -> Axes:
+    def ranks(self, top: int = 20, *, ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw the highest areas' ranks with 95 % intervals."""
-        return self._draw(figures.rank_intervals, ax, top=top)
+        return self._draw(figures.rank_intervals, (ax, figsize), top=top)
 
-    def alpha(self, *, ax: Axes | None = None) -> Axes:
+    def alpha(self, *, ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw the posterior of α, the prior's standard deviation."""
-        return self._draw(figures.alpha_posterior, ax)
+        return self._draw(figures.alpha_posterior, (ax, figsize))
 
-    def convergence(self, *, ax: Axes | None = None) -> Axes:
+    def convergence(self, *, ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw every area's R-hat against its effective sample size."""
-        return self._draw(figures.convergence, ax)
+        return self._draw(figures.convergence, (ax, figsize))
 
-    def variance(self, *, ax: Axes | None = None) -> Axes:
+    def variance(self, *, ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw every area's posterior variance against its posterior median."""
-        return self._draw(figures.variance_against_median, ax)
+        return self._draw(figures.variance_against_median, (ax, figsize))
 
-    def clusters(self, *, title: str = "", ax: Axes | None = None) -> Axes:
+    def clusters(self, *, title: str = "", ax: Axes | None = None, figsize: Size = None) -> Axes:
         """Draw the map of the clusters, for a fit from `fit_clusters`."""
         if not isinstance(self.fit, ClusterFit):
             raise StudyError("only a fit of clusters has clusters to draw; make one with fit_clusters")
-        return self._draw(clusters.cluster_map, ax, title=title)
+        return self._draw(clusters.cluster_map, (ax, figsize), title=title)
 
-    def _draw(self, figure: Callable[..., Picture], ax: Axes | None, **options: Any) -> Axes:  # noqa: ANN401 - the figure's own
+    def _draw(
+        self,
+        figure: Callable[..., Picture],
+        where: tuple[Axes | None, Size],
+        **options: Any,  # noqa: ANN401 - the figure's own
+    ) -> Axes:
+        from matplotlib import pyplot as plt
+
+        ax, figsize = where
+        if ax is None and figsize is not None:
+            ax = plt.subplots(figsize=figsize, layout="constrained")[1]
         picture = figure(self.fit, **options, ax=ax)
         if ax is not None:
             return ax
-        from matplotlib import pyplot as plt
-
         plt.figure(picture.figure)  # so that a notebook shows it
         return picture.figure.axes[0]
 
 
+__all__ = ["FitPlots", "html", "plots", "summary"]
 SHOWN = 5
 """How many rows of a long list to show."""
 DOTS = 110

@@ -1,7 +1,7 @@
 """A simulated study on a real map, Chicago's: a known truth, twelve judges, and their answers."""
 
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -23,16 +23,15 @@ SPELLINGS = {"OHARE": "O'Hare", "MCKINLEY PARK": "McKinley Park"}
 
 
 def chicago() -> Areas:
-    """Return Chicago's 77 community areas, by their official numbers, from the map that comes with libpysal.
+    """Return Chicago's 77 community areas, by their official numbers.
 
-    The file does not state its reference system, which is EPSG:3435, Illinois East in feet.
+    The map is libpysal's, in chicago.zip. It does not state its reference system: EPSG:3435, Illinois East in feet.
 
     >>> areas = chicago()
     >>> len(areas), areas.names[areas.lookup["76"]]
     (77, "O'Hare")
     """
-    path = resources.files("libpysal") / "examples" / "chicago" / "Chicago77.shp"
-    frame = geopandas.read_file(str(path)).set_crs("EPSG:3435")
+    frame = geopandas.read_file(str(Path(__file__).with_name("chicago.zip"))).set_crs("EPSG:3435")
     frame["COMMUNITY"] = [SPELLINGS.get(name, name.title()) for name in frame["COMMUNITY"]]
     return read_areas(frame, id="AREA_NUMBE", name="COMMUNITY")
 

@@ -14,7 +14,7 @@ from judgemap.core.assess.misfit import Shown
 from judgemap.core.assess.partitions import Between, minimise_binder, minimise_vi, order_by_risk
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.outcomes import decided_odds
+from judgemap.core.model.outcomes import TieRule, decided_odds
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.diagnostics import GOOD_RHAT
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
@@ -143,7 +143,7 @@ class ClusterFit(Fit):
         """Return the same fit with a different partition, which `best`, `clusters` and its folder then show."""
         settings = replace(self.settings, clusters=n_clusters, loss=loss)
         other = replace(self, record=replace(self.record, settings=settings))
-        return other.remembering(sampling=self.sampling)
+        return other.remembering(sampling=self.sampling, answers=self.answers)
 
     @cached_property
     def best(self) -> Partition:
@@ -173,10 +173,14 @@ class ClusterFit(Fit):
     @property
     def tie_chance(self) -> FloatArray:
         """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
-        if "theta" not in self.posterior:
-            return np.zeros(len(self.risk))
+        if self._rule is None:
+            return super().tie_chance
         chance: FloatArray = np.tanh(self.posterior["theta"].to_numpy().ravel() / 2)
         return chance
+
+    @property
+    def _rule(self) -> TieRule | None:
+        return TieRule.RAO_KUPPER if "theta" in self.posterior else None
 
     @property
     def words(self) -> str:

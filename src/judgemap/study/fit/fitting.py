@@ -50,7 +50,7 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
     data: Comparisons,
     areas: Areas,
     *,
-    seed: int,
+    seed: int | None = None,
     as_in_paper: bool = False,
     prior: str | None = None,
     length: float | None = None,
@@ -82,7 +82,7 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
     data, areas
         The comparisons, and the areas they were read with.
     seed
-        The same seed gives the same numbers.
+        The same seed gives the same numbers; by default one is drawn, and `Fit.record` says which.
     as_in_paper
         The paper's model: prior "communicability", judges alike, and χ = ω = 0.1, unless you say otherwise.
     prior, length
@@ -141,7 +141,7 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     data: Comparisons,
     areas: Areas,
     *,
-    seed: int,
+    seed: int | None = None,
     as_in_paper: bool = False,
     alpha: float | None = None,
     alpha_scale: float = 5.0,
@@ -187,7 +187,7 @@ def fit_clusters(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     data: Comparisons,
     areas: Areas,
     *,
-    seed: int,
+    seed: int | None = None,
     affinity: str = "communicability",
     length: float | None = None,
     beta: float = 1e-8,
@@ -238,6 +238,8 @@ def fit_clusters(  # noqa: PLR0913 - all that can be asked for, so that `help` s
 
 def _fit_as(model: str, data: Comparisons, areas: Areas, **given: Any) -> Fit:  # noqa: ANN401 - `FitSettings` checks them
     how = {name: given.pop(name) for name in ("covariance", "cores", "memory", "watch") if name in given}
+    if given["seed"] is None:
+        del given["seed"]
     return FitSettings(model=model, **given).run(data, areas, **how)
 
 

@@ -60,8 +60,9 @@ def new_folder(folder: Path, names: Sequence[str] = FIT) -> Iterator[Path]:
         draft.chmod(0o755)
         if there:
             _check_names(folder, draft, names)
-            for left in set(folder.glob(f"{DRAFT}*")) - {draft}:
-                shutil.rmtree(left, ignore_errors=True)
+            for left in folder.glob(f"{DRAFT}*"):
+                if left.name != draft.name:
+                    shutil.rmtree(left, ignore_errors=True)
             draft = draft.rename(folder / EXCHANGE)
             _exchange(folder, draft, names)
         else:

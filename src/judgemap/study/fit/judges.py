@@ -116,7 +116,7 @@ class PanelFit(Fit):
         risk = self.posterior[f"{view}_risk"].rename("risk")
         other = self.posterior.rename(risk=f"{shown}_risk").drop_vars(f"{view}_risk").assign(risk=risk)
         made = replace(self, posterior=other, record=replace(self.record, view=View(view)))
-        return made.remembering(covariance=self.covariance)
+        return made.remembering(covariance=self.covariance, answers=self.answers)
 
     @property
     def words(self) -> str:
@@ -258,32 +258,64 @@ class PanelFit(Fit):
 
     def _own_answers(self, shown: Shown, answers: Comparisons, draws: int) -> Iterator[FloatArray]:
         """Let the same judges answer again."""
+        first, second = shown.first[shown.pair], shown.second[shown.pair]
+        rows = self._kept_rows[evenly(len(self._kept_rows), draws)]
+        sides = np.where(shown.forward, 1.0, -1.0)
+        for won, lost, _ in self._own_chances(answers, (first, second, sides), rows):
+            yield np.clip(won / (won + lost), 1e-300, 1 - 1e-16)
+
+    def _answer_logs(self, answers: Comparisons, rows: IntArray) -> Iterator[tuple[FloatArray, ...]]:
+        if self.settings.differ and not self.has_judge_maps:
+            raise StudyError("there are too many judges to keep a map for each, so no answer's chance can be told")
+        sides = np.ones(len(answers))
+        for chances in self._own_chances(answers, (answers.left, answers.right, sides), rows):
+            yield tuple(np.log(np.maximum(each, 1e-300)) for each in chances)
+
+    def _rows_by_chain(self, answers: int) -> IntArray:
+        if not self.settings.differ:
+            return super()._rows_by_chain(answers)
+        draws, rows = self.posterior.sizes["draw"], self._kept_rows
+        by_chain = [rows[rows // draws == chain] for chain in range(self.posterior.sizes["chain"])]
+        fewest = min(len(each) for each in by_chain)
+        return np.array([each[evenly(len(each), fewest)] for each in by_chain], dtype=np.int64).reshape(-1, fewest)
+
+    @property
+    def _kept_rows(self) -> IntArray:
+        """The positions of the draws that are complete: those of which each judge's map was kept."""
+        rows: IntArray = self.views["sample"].to_numpy() if self.settings.differ else np.arange(len(self.risk))
+        return rows
+
+    def _own_chances(
+        self, answers: Comparisons, pairs: tuple[IntArray, IntArray, FloatArray], rows: IntArray
+    ) -> Iterator[tuple[FloatArray, ...]]:
+        """Yield P(first), P(second) and P(tie) of each answer by its own judge, for some complete draws.
+
+        ``pairs`` has the first and the second area of each answer, and 1 if the first was on the left, or −1.
+        """
+        first, second, sides = pairs
         place = {name: code for code, name in enumerate(self.judges)}
         judge = np.array([place.get(name, 0) for name in [*answers.judges, ""]], dtype=np.int64)[answers.judge]
-        first, second = shown.first[shown.pair], shown.second[shown.pair]
-        rows = self.views["sample"].to_numpy() if self.settings.differ else np.arange(len(self.risk))
         by_judge = {
             name: self.posterior[name].to_numpy().reshape(-1, len(self.judges))
             for name in ("side", "attention", "lapse")
             if name in self.posterior
         }
-        left = np.where(shown.forward, 1.0, -1.0)
-        for each in evenly(len(rows), draws):
-            row = rows[each]
+        population, tie_chance = self._population, self.tie_chance
+        for row, at in zip(rows, np.searchsorted(self._kept_rows, rows), strict=True):
             if self.settings.differ:
-                strengths = self.record.sign * self.views["judge_risk"].to_numpy()[each].astype(np.float64)
+                strengths = self.record.sign * self.views["judge_risk"].to_numpy()[at].astype(np.float64)
                 d = strengths[judge, first] - strengths[judge, second]
             else:
-                d = self.record.sign * (self.risk[row, first] - self.risk[row, second])
+                d = self.record.sign * (population[row, first] - population[row, second])
             if "attention" in by_judge:
                 d = d * by_judge["attention"][row, judge]
             if "side" in by_judge:
-                d = d + left * by_judge["side"][row, judge]
-            won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[row]))
+                d = d + sides * by_judge["side"][row, judge]
+            won, lost, tie = (np.exp(each) for each in log_chances(self._rule, d, odds(d), tie_chance[row]))
             if "lapse" in by_judge:
                 lapse = by_judge["lapse"][row, judge]
-                won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
-            yield np.clip(won / (won + lost), 1e-300, 1 - 1e-16)
+                won, lost, tie = (1 - lapse) * won + lapse / 2, (1 - lapse) * lost + lapse / 2, (1 - lapse) * tie
+            yield won, lost, tie
 
     @property
     def _rule(self) -> TieRule | None:

@@ -1,7 +1,6 @@
 """A fit: the posterior with its names and provenance, its tables, its warnings, and its folder."""
 
 import json
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -18,6 +17,7 @@ from judgemap.core.assess.misfit import Shown, chosen_first, contradicted
 from judgemap.core.assess.posterior import Summary
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
 from judgemap.core.samplers.diagnostics import (
     GOOD_ESS,
@@ -26,7 +26,7 @@ from judgemap.core.samplers.diagnostics import (
     assess_sampling,
 )
 from judgemap.core.types import FloatArray, IntArray
-from judgemap.display import Displayed, plots
+from judgemap.display import Displayed, drawn
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.verdict import ENDLESS, Evidence, Reach, Verdict, judge_fit
@@ -37,7 +37,7 @@ from judgemap.study.fit.record import FitRecord
 from judgemap.study.fit.settings import FitSettings
 
 if TYPE_CHECKING:
-    import arviz as az
+    import geopandas
 
     from judgemap.study.data.comparisons import Comparisons
 
@@ -47,6 +47,8 @@ CHUNK = 250_000
 """Pairs × draws at a time: two megabytes, which fit into a processor's cache."""
 MOST_FAILED = 0.01
 """The share of proposals that may fail: one is rightly rejected, but many leave part of the posterior unseen."""
+MOST_LOGS = 25_000_000
+"""The most answers × draws in a log-likelihood, 200 MB; beyond that, evenly spaced draws of each chain are used."""
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 
 
@@ -94,8 +96,27 @@ class Fit(Displayed):
 
     @property
     def plot(self) -> Any:  # noqa: ANN401 - a type of the plotting layer
-        """Plots on matplotlib axes: ``fit.plot.map()``, ``.ranks()``, ``.alpha()``, ``.convergence()`` and others."""
-        return plots(self)
+        """Plots on matplotlib axes: ``fit.plot()`` or ``.map()``, ``.ranks()``, ``.alpha()`` and others."""
+        return drawn("plots", self)
+
+    def summary(self) -> str:
+        """Say in a few lines what came out: the highest risks, how it was sampled, and the verdict.
+
+        Returns
+        -------
+        str
+            What `judgemap fit` prints.
+
+        Examples
+        --------
+        >>> import judgemap as jm
+        >>> areas, data = jm.example_study(seed=1)
+        >>> jm.fit_spatial(data, areas, seed=1, chains=2, draws=100).summary()
+        1,848 comparisons of 77 areas by 12 judges, seed 1.
+        ...
+        """
+        text: str = drawn("summary", self)
+        return text
 
     @property
     def risk(self) -> FloatArray:
@@ -111,7 +132,10 @@ class Fit(Displayed):
 
     @cached_property
     def areas(self) -> pd.DataFrame:
-        """One row per area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten)."""
+        """One row per area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten).
+
+        The index is the area's id, so that columns can be added: ``fit.areas["p_top5"] = fit.p_top(5)``.
+        """
         return self._table(posterior.summarise(self.risk, top=min(10, len(self.map))))
 
     def _table(self, summary: Summary) -> pd.DataFrame:
@@ -128,8 +152,32 @@ class Fit(Displayed):
                 "rank_low": summary.rank_low.astype(int),
                 "rank_high": summary.rank_high.astype(int),
                 "p_top10": summary.p_top,
-            }
+            },
+            index=self._index,
         )
+
+    @property
+    def _index(self) -> pd.Index:
+        return pd.Index(self.map.ids, name="area")
+
+    def to_frame(self) -> "geopandas.GeoDataFrame":
+        """Return the table `areas` with the areas' outlines, in the reference system of the map.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            One row per area, indexed by id: what ``.explore()``, ``.plot()`` and ``.to_file()`` need.
+
+        Examples
+        --------
+        >>> import judgemap as jm
+        >>> areas, data = jm.example_study(seed=1)
+        >>> frame = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100).to_frame()
+        >>> frame.crs.to_epsg(), frame.loc["32", "name"]
+        (3435, 'Loop')
+        """
+        outlines = self.map.to_frame().set_index(self._index)
+        return outlines[["geometry"]].join(self.areas)[[*self.areas.columns, "geometry"]]
 
     @property
     def order(self) -> IntArray:
@@ -146,10 +194,21 @@ class Fit(Displayed):
         )
 
     def p_top(self, k: int) -> pd.Series:
-        """P(area is among the k highest risks), by area id."""
+        """P(area is among the k highest risks), by area id.
+
+        Parameters
+        ----------
+        k
+            How many risks count as the highest.
+
+        Returns
+        -------
+        pandas.Series
+            The probability for each area, which add up to k; indexed as `areas` is.
+        """
         known = k == min(10, len(self.map))
         chances = self.areas["p_top10"].to_numpy() if known else posterior.p_top(self.risk, k)
-        return pd.Series(chances, index=list(self.map.ids), name=f"p_top{k}")
+        return pd.Series(chances, index=self._index, name=f"p_top{k}")
 
     def p_riskier(self) -> pd.DataFrame:
         """P(the row's area has a higher risk than the column's), by area id."""
@@ -200,14 +259,74 @@ class Fit(Displayed):
         return chosen_first(shown, self.record.sign * self.risk[rows])
 
     @cached_property
-    def inference_data(self) -> "az.InferenceData":
-        """The fit as an ArviZ object: posterior, sample_stats, observed_data, with provenance as attributes."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\s*ArviZ is undergoing", FutureWarning)  # shown once a day, on import
-            import arviz as az
+    def answers(self) -> "Comparisons | None":
+        """The comparisons that the fit was made from; None if it was read from a folder, which does not keep them."""
+        return None
 
-        groups: dict[str, Any] = {group: self._group(group) for group in GROUPS}
-        return az.InferenceData(attrs=self._attributes(), **groups)
+    def log_likelihood(self, data: "Comparisons") -> xr.DataArray:
+        """Return the log-probability of each answer, given each draw; when judges differ, given the judge's own map.
+
+        Parameters
+        ----------
+        data
+            The comparisons that the fit was made from.
+
+        Returns
+        -------
+        xarray.DataArray
+            Dimensions (chain, draw, answer). The answers are those that the model uses, in the order of the table:
+            ``answer`` is their position in it. With many answers, or if judges differ, only some draws are used.
+        """
+        if data.ids != self.map.ids:
+            raise StudyError("the comparisons were read with another map than the fit's; read them again with its map")
+        used = data.decided | data.tied if self._rule is not None else data.decided
+        answers, rows = data.where(used), self._rows_by_chain(int(used.sum()))
+        values = np.empty((rows.size, int(used.sum())))
+        for place, chances in enumerate(self._answer_logs(answers, rows.ravel())):
+            values[place] = np.choose(answers.outcome, chances)  # left, right, tie
+        return xr.DataArray(
+            values.reshape(*rows.shape, -1),
+            dims=("chain", "draw", "answer"),
+            coords={"chain": np.arange(len(rows)), "draw": rows[0], "answer": np.flatnonzero(used)},
+            name="answers",
+        )
+
+    def _rows_by_chain(self, answers: int) -> IntArray:
+        """Choose draws for a log-likelihood, by their positions among all, (chains, draws)."""
+        chains, draws = self.posterior.sizes["chain"], self.posterior.sizes["draw"]
+        kept = evenly(draws, max(1, MOST_LOGS // (chains * max(answers, 1))))
+        return np.arange(chains)[:, None] * draws + kept
+
+    @property
+    def _rule(self) -> TieRule | None:
+        """How the model treats ties; None if it has none."""
+        return None
+
+    @property
+    def tie_chance(self) -> FloatArray:
+        """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
+        return np.zeros(len(self.risk))
+
+    def _answer_logs(self, answers: "Comparisons", rows: IntArray) -> Iterator[tuple[FloatArray, ...]]:
+        """Yield log P(left), log P(right) and log P(tie) of each answer, for each of some draws."""
+        risk, chance = self.risk, self.tie_chance
+        for row in rows:
+            eta = self.record.sign * (risk[row, answers.left] - risk[row, answers.right])
+            yield log_chances(self._rule, eta, odds(eta), chance[row])
+
+    @cached_property
+    def inference_data(self) -> xr.DataTree:
+        """The fit as ArviZ takes it: posterior, sample_stats, observed_data, with provenance as attributes.
+
+        A fit that knows its `answers` also has their log_likelihood, for ``az.loo``. ArviZ itself is an extra,
+        ``judgemap[arviz]``; its versions before 1 read ``az.InferenceData.from_datatree(fit.inference_data)``.
+        """
+        groups = {group: self._group(group) for group in GROUPS}
+        if self.answers is not None:
+            groups["log_likelihood"] = self.log_likelihood(self.answers).to_dataset()
+        tree = xr.DataTree.from_dict(groups)
+        tree.attrs.update(self._attributes())
+        return tree
 
     @cached_property
     def sampling(self) -> Sampling:

@@ -309,7 +309,7 @@ class FitSettings:
         "Judges",
         "Whether all judges share one map, or each has their own view around the population's, which is the default if "
         f"at least {FEWEST_JUDGES} are named.",
-        choices={"differ": "Differ: each has their own view", "alike": "Alike, as in the paper"},
+        choices={"differ": "Differ: each has their own view", "alike": "Alike: one shared view"},
         models=NORMAL_MODELS,
     )
     disagreement: str = _of_judges(
@@ -382,6 +382,9 @@ class FitSettings:
     def __post_init__(self) -> None:
         for name, setting in SETTINGS.items():
             value = getattr(self, name)
+            if isinstance(value, np.generic):  # a number from an array or a data frame
+                value = value.item()
+                object.__setattr__(self, name, value)
             if value is not None or DEFAULTS.get(name, "seed") is not None:
                 setting.check_value(name, value)
         if self.clusters is not None and self.model != "clusters":
@@ -630,8 +633,13 @@ class FitSettings:
                 f"covariance must be one that jm.prior_covariance returns, received {covariance!r}; to choose a prior "
                 "by its name, write prior="
             )
+        if isinstance(cores, bool) or not isinstance(cores, (int, np.integer)) or cores < 1:
+            raise StudyError(f"cores must be a whole number from 1 up, received {cores!r}")
+        if watch is not None and not callable(watch):
+            raise StudyError(f"watch must be a function, which is called with the draws so far, received {watch!r}")
         chosen, why = self.chosen_for(data, len(areas))
-        return fit(Run(chosen, chosen.plan_for(len(areas)), cores, memory, watch, why), data, areas, covariance)
+        run = Run(chosen, chosen.plan_for(len(areas)), cores, memory, watch, why)
+        return fit(run, data, areas, covariance).remembering(answers=data)
 
     def options(self) -> list[str]:
         """Return the command-line options: those that differ from the default or the paper's, and the seed.
