@@ -118,7 +118,7 @@ def site(owned, judge, people, rows) -> Study:
             judge.answer("left")
         reader = Researcher.objects.create_user("reader@example.org", "a password")
         share_study(owned, "reader@example.org", people["owner"], to_read=True)
-        fit = FitSettings(chains=2, warmup=5, draws=20, seed=1, as_in_paper=True).run(
+        fit = FitSettings(chains=2, warmup=5, draws=20, seed=1, alpha=2.0, as_in_paper=True).run(
             load_comparisons(owned), load_areas(owned.version)
         )
         run = FitRun.objects.create(

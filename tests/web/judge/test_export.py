@@ -91,7 +91,7 @@ def test_it_reads_back_and_fits(judge, exported, edit, tmp_path):
     data = jm.read_comparisons(tmp_path / "export" / "comparisons.csv", areas)
     assert data.counts().total == 20
     assert jm.read_edges(tmp_path / "export" / "edges.csv", tmp_path / "export" / "areas.csv").ids == areas.ids
-    assert len(jm.fit_spatial(data, areas, seed=1, chains=2, draws=20, as_in_paper=True).areas) == 16
+    assert len(jm.fit_spatial(data, areas, seed=1, chains=2, draws=20, alpha=2.0, as_in_paper=True).areas) == 16
 
 
 def test_it_is_what_the_server_itself_analyses(judge, exported, tmp_path, study):

@@ -11,7 +11,7 @@ from judgemap.web.results import actions, running
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.tokens import make_token
 
-QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, as_in_paper=True)
+QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, alpha=2.0, as_in_paper=True)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun
 from judgemap.web.studies.models import Act
 
-QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, as_in_paper=True)
+QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, alpha=2.0, as_in_paper=True)
 
 
 def acts(study):

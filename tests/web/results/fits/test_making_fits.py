@@ -19,7 +19,7 @@ from judgemap.web.server.jobs import SILENCE
 from judgemap.web.studies import editing
 from judgemap.web.studies.areas import load_areas
 
-QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, as_in_paper=True)
+QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, alpha=2.0, as_in_paper=True)
 CLUSTERS = FitSettings(model="clusters", chains=2, warmup=20, draws=60, thin=1, seed=1)
 
 
