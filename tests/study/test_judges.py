@@ -51,7 +51,7 @@ def told(square):
 
 @pytest.fixture
 def fit(told, square):
-    return jm.fit_standard(told, square, seed=1, chains=2, draws=100, as_in_paper=True)
+    return jm.fit_standard(told, square, seed=1, chains=2, draws=100, alpha=2.0, as_in_paper=True)
 
 
 def test_counts_shares_and_times(fit, told):
@@ -82,7 +82,7 @@ def test_three_of_four_repeats_alike(square):
     said = [("a", "b", "left"), ("b", "a", "right"), ("c", "d", "right"), ("a", "b", "tie"), ("a", "b", "left")]
     said += [("b", "a", "left"), ("d", "c", "left")]
     data = tell(square, [("ann", *each, 1.0) for each in said] + [("bob", "a", "b", "left", 1.0)])
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data)
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), data)
     assert table["repeats"].tolist() == [4, 0]
     assert table["consistency"].iloc[0] == 0.75
 
@@ -94,20 +94,22 @@ def test_a_judge_without_decisions_has_no_mean_squares(fit, told):
 
 def test_a_lone_judge_has_nobody_to_agree_with(told, square):
     alone = told.only(["ann"])
-    table = jm.judge_table(jm.fit_standard(alone, square, seed=1, chains=2, draws=50, as_in_paper=True), alone)
+    table = jm.judge_table(
+        jm.fit_standard(alone, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), alone
+    )
     assert table[["infit", "outfit", "agreement", "agreement_expected"]].isna().all(axis=None)
     assert table["comparisons"].tolist() == [4]
 
 
 def test_a_table_of_winners_does_not_tell_sides(square):
     data = tell(square, [("ann", "a", "b", "left", 1.0), ("bob", "c", "b", "left", 1.0)])
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data)
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), data)
     assert table[["left_share", "left_low", "left_high"]].isna().all(axis=None)
 
 
 def test_answers_without_names_are_nobodys(square):
     data = tell(square, [("", "a", "b", "left", 1.0), ("", "c", "b", "right", 1.0)])
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True)
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True)
     assert len(jm.judge_table(fit, data)) == 0
     assert len(surprising_answers(fit, data)) == 0, "nothing two answers say is surprising"
 
@@ -139,9 +141,9 @@ def test_agreement_of_a_hand_made_case(square):
     rows = [("bob", "a", "b", "left", 1.0)] * 10 + [("eve", "b", "a", "right", 1.0)] * 10
     rows += [("ann", "a", "b", "left", 1.0), ("ann", "a", "b", "right", 1.0), ("ann", "b", "a", "left", 1.0)]
     data = tell(square, rows)
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data).set_index(
-        "judge"
-    )
+    table = jm.judge_table(
+        jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), data
+    ).set_index("judge")
     np.testing.assert_allclose(table["agreement"], [1.0, 1.0, 1 / 3])
     assert table.loc["ann", "infit"] > 3
 
@@ -149,7 +151,7 @@ def test_agreement_of_a_hand_made_case(square):
 def test_surprises_are_sorted_and_name_what_was_chosen(square):
     rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "a", "left", 9.0), ("ann", "c", "d", "left", 2.0)]
     data = tell(square, rows)
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=200, as_in_paper=True)
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=200, alpha=2.0, as_in_paper=True)
     found = surprising_answers(fit, data, most=3)
     first = found.iloc[0]
     assert (first["row"], first["judge"], first["chosen"], first["other_name"]) == (15, "ann", "b", "Ash")
@@ -164,7 +166,9 @@ def test_direction_changes_no_chance(square):
     lower = tell(square, rows)
     higher = replace(lower, winner_is="higher")
     one, two = (
-        surprising_answers(jm.fit_standard(each, square, seed=1, chains=2, draws=100, as_in_paper=True), each)
+        surprising_answers(
+            jm.fit_standard(each, square, seed=1, chains=2, draws=100, alpha=2.0, as_in_paper=True), each
+        )
         for each in (lower, higher)
     )
     assert len(one) == 1
@@ -335,7 +339,7 @@ def test_a_hundred_thousand_comparisons(square, size, judges):
         tuple(np.where(won, "left", "right").tolist()),
         rng.gamma(2, 3, size),
     )
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True), data)
+    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), data)
     assert table["comparisons"].sum() == size
     assert table["infit"].mean() == pytest.approx(1, abs=4 * table["infit"].std() / np.sqrt(judges))
     assert np.abs(table["infit_z"]).max() < 4.5

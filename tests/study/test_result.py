@@ -237,10 +237,12 @@ def test_no_fit_there(tmp_path):
 
 
 def test_uncompared_areas_and_ties_are_said(square):
-    fit = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50, as_in_paper=True)
+    fit = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True)
     notes = " ".join(fit.info["notes"])
     assert "1 of 3 answers are ties, and are part of the model." in notes
-    left_out = jm.fit_spatial(few(square), square, seed=1, chains=2, draws=50, ties="leave-out", as_in_paper=True)
+    left_out = jm.fit_spatial(
+        few(square), square, seed=1, chains=2, draws=50, ties="leave-out", alpha=2.0, as_in_paper=True
+    )
     assert "1 of 3 shown pairs have no winner (1 tie)" in " ".join(left_out.info["notes"])
     assert "1 of 4 areas were never compared ('Dogwood'): their risk rests on their neighbours and the prior" in notes
     assert "Judges with only one answer, treated like any other: '2'." in notes
@@ -248,7 +250,7 @@ def test_uncompared_areas_and_ties_are_said(square):
 
 def test_groups_never_compared_are_said(square):
     data = few(square, left=np.array([0, 0, 2]), right=np.array([1, 1, 3]), outcome=("left",) * 3)
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50, as_in_paper=True)
+    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True)
     assert "2 groups that were never compared with each other" in " ".join(fit.info["notes"])
 
 
