@@ -58,7 +58,7 @@ def test_the_sentences_count_as_the_table_does(fit):
 def test_two_areas_and_one_judge(ring, read_page, as_settled):
     two = jm.Areas(ring.ids[:2], ring.names[:2], AreaGraph(2, [[0, 1]]))
     data = compared(two, [(0, 1), (1, 0), (0, 1), (0, 1)])
-    fit = as_settled(jm.fit_spatial(data, two, **SHORT, as_in_paper=True))
+    fit = as_settled(jm.fit_spatial(data, two, alpha=2.0, **SHORT, as_in_paper=True))
     asked, found, mind = front.sentences(fit)
     assert (
         asked
@@ -77,7 +77,7 @@ def test_two_areas_and_one_judge(ring, read_page, as_settled):
 def test_unnamed_judges(ring, read_page):
     pairs = [(0, k) for k in range(1, 6)] * 3
     data = compared(ring, pairs, judge=("",) * 15)
-    fit = jm.fit_standard(data, ring, **SHORT, as_in_paper=True)
+    fit = jm.fit_standard(data, ring, alpha=2.0, **SHORT, as_in_paper=True)
     assert front.sentences(fit)[0].startswith("Judges compared six areas")
     told = read_page(briefing(fit, About(data=data)))
     assert "or how many judges there were" in told.words
@@ -87,10 +87,10 @@ def test_unnamed_judges(ring, read_page):
 
 def test_areas_that_were_never_compared(ring):
     data = compared(ring, [(0, 1), (1, 2), (0, 2)] * 8)
-    said = points_of(jm.fit_spatial(data, ring, **SHORT, as_in_paper=True))
+    said = points_of(jm.fit_spatial(data, ring, alpha=2.0, **SHORT, as_in_paper=True))
     few = said["Much about areas that were rarely compared"]
     assert "Never compared, so placed by neighbours alone: Dogwood, Elm and Fir." in few
-    standard = points_of(jm.fit_standard(data, ring, **SHORT, as_in_paper=True))[
+    standard = points_of(jm.fit_standard(data, ring, alpha=2.0, **SHORT, as_in_paper=True))[
         "Much about areas that were rarely compared"
     ]
     assert "placed by the assumptions alone" in standard
@@ -98,7 +98,7 @@ def test_areas_that_were_never_compared(ring):
 
 def test_areas_that_were_seldom_compared_are_named_with_their_number(ring):
     data = compared(ring, [(0, 1), (1, 2), (0, 2), (3, 4), (3, 0)] * 8 + [(5, 4), (5, 0)])
-    fit = jm.fit_spatial(data, ring, **SHORT, as_in_paper=True)
+    fit = jm.fit_spatial(data, ring, alpha=2.0, **SHORT, as_in_paper=True)
     seen = front.pair_counts(fit).per_area()
     assert seen.tolist() == [25, 16, 16, 16, 9, 2]
     assert "fewer than half as many: Fir (2)." in points_of(fit)["Much about areas that were rarely compared"]
@@ -112,13 +112,13 @@ def test_what_was_not_decided(ring, read_page):
     pairs = [(0, k) for k in range(1, 6)] * 4
     outcome = ("tie", "skipped", "unknown", "tie", *("left",) * 16)
     data = compared(ring, pairs, outcome=outcome)
-    fit = jm.fit_spatial(data, ring, **SHORT, as_in_paper=True)
+    fit = jm.fit_spatial(data, ring, alpha=2.0, **SHORT, as_in_paper=True)
     assert "Of 20 pairs shown, 2 were skipped or not answered" in points_of(fit)["What judges left undecided"]
-    left_out = jm.fit_spatial(data, ring, ties="leave-out", **SHORT, as_in_paper=True)
+    left_out = jm.fit_spatial(data, ring, ties="leave-out", alpha=2.0, **SHORT, as_in_paper=True)
     assert "Of 20 pairs shown, 4 have no winner" in points_of(left_out)["What judges left undecided"]
     assert "2 ties, 1 skipped, 1 without an answer" in read_page(briefing(fit, About(data=data))).words
     assert "What judges left undecided" not in points_of(
-        jm.fit_spatial(compared(ring, pairs), ring, **SHORT, as_in_paper=True)
+        jm.fit_spatial(compared(ring, pairs), ring, alpha=2.0, **SHORT, as_in_paper=True)
     )
 
 
@@ -134,7 +134,7 @@ def test_the_order_is_doubted_as_the_draws_do(fit):
 def test_names_from_right_to_left_are_fenced(ring, read_page, as_settled):
     names = ("حي السلام", *ring.names[1:])
     data = compared(ring, [(k, 0) for k in range(1, 6)] * 3)
-    fit = as_settled(jm.fit_spatial(data, replace(ring, names=names), **SHORT, as_in_paper=True))
+    fit = as_settled(jm.fit_spatial(data, replace(ring, names=names), alpha=2.0, **SHORT, as_in_paper=True))
     assert f"\u2068{names[0]}\u2069 comes out with the highest risk" in front.sentences(fit)[1]
     told = read_page(briefing(fit))
     assert told.tables[0][1][1] == names[0]

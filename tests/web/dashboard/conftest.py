@@ -114,7 +114,7 @@ def played(request, shared, db) -> Study:
 
 def fit_of(study, **more) -> FitRun:
     """Make a short fit, stored as a worker stores one."""
-    settings = FitSettings(chains=2, warmup=20, draws=50, seed=1, as_in_paper=True)
+    settings = FitSettings(chains=2, warmup=20, draws=50, seed=1, alpha=2.0, as_in_paper=True)
     data, areas = load_comparisons(study), load_areas(study.version)
     fit = settings.run(data, areas)
     run = FitRun.objects.create(
