@@ -53,6 +53,7 @@ COLUMNS = (
 PARQUET = "application/vnd.apache.parquet"
 KINDS = {
     "csv": (".csv", "text/csv"),
+    "xlsx": (".xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     "geojson": (".geojson", "application/geo+json"),
     "gpkg": (".gpkg", "application/geopackage+sqlite3"),
     "parquet": (".parquet", PARQUET),
