@@ -2,12 +2,10 @@
 
     .venv/bin/python benchmarks/smoothers.py real              # Nottinghamshire and Dar es Salaam, from ../shared/data
     .venv/bin/python benchmarks/smoothers.py chicago           # simulated truths of four kinds on Chicago's map
-    .venv/bin/python benchmarks/smoothers.py england MAP       # the same on England's small areas; truths may follow
 
-Real studies and Chicago are fitted in full, and every fold of answers is predicted from the others. England's answers
-are predicted by the Gaussian near the posterior that a fit starts from: its whole fits take an hour each. Scores are
-log P(answer), and differences are from the paper's prior; the standard error is over answers (over sets of answers for
-Chicago). Times are CPU seconds.
+Studies are fitted in full, and every fold of answers is predicted from the others. Scores are log P(answer), and
+differences are from the paper's prior; the standard error is over answers (over sets of answers for Chicago). Times are
+CPU seconds.
 """
 
 import json
@@ -19,14 +17,9 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 import judgemap as jm
-from judgemap.core.model.counts import count_pairs
-from judgemap.core.model.prior import InverseGamma
-from judgemap.core.samplers.large.hmc import LargeModel, find_centre
-from judgemap.core.samplers.large.smoothers import Independent, Smoother
-from judgemap.core.threads import Workers, one_thread
+from judgemap.core.model.prior import independent
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import evenly
-from judgemap.study.fit.priors import smoother_of
 from judgemap.study.fit.settings import FitSettings
 from ties import dar_es_salaam
 
@@ -36,8 +29,6 @@ PRIORS = ("communicability", "car", "multi-resolution")
 MODELS = (*PRIORS, "independent")
 ALPHA = 3.0
 SETS, ANSWERS = 6, 1_500
-ENGLAND_ANSWERS, HELD = 300_000, 50_000
-PROBES = 32
 
 
 def settings(model: str) -> FitSettings:
@@ -96,11 +87,6 @@ def real() -> dict[str, object]:
     return rows
 
 
-def smoother(areas: jm.Areas, model: str) -> Smoother:
-    """Build a prior without a matrix."""
-    return Independent(len(areas)) if model == "independent" else smoother_of(areas, model)
-
-
 def draw_answers(
     rng: np.random.Generator, strengths: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -121,10 +107,11 @@ def chicago() -> dict[str, object]:
     """Fit every truth with every prior; as many answers are held out as are fitted."""
     areas, rows = jm.chicago(), {}
     for truth in MODELS:
-        prior, found = smoother(areas, truth), {model: [] for model in MODELS}
+        prior = independent(len(areas)) if truth == "independent" else jm.prior_covariance(areas, truth)
+        found = {model: [] for model in MODELS}
         for number in range(SETS):
             rng = np.random.default_rng(number)
-            strengths = ALPHA * prior.draw(rng, 1)[:, 0]
+            strengths = ALPHA * prior.draw(rng, 1)[0]
             data, held = (simulated(areas, *draw_answers(rng, strengths, ANSWERS)) for _ in range(2))
             for model in MODELS:
                 found[model].append(float(score(settings(model).run(data, areas), held).mean()))
@@ -141,44 +128,9 @@ def chicago() -> dict[str, object]:
     return rows
 
 
-def england(path: str, *truths: str) -> dict[str, object]:
-    """Predict answers held out by the Gaussian near the posterior."""
-    areas, rows = jm.read_areas(path, id="LSOA11CD", name="LSOA11NM"), {}
-    for truth in truths or ("communicability", "multi-resolution"):
-        rng = np.random.default_rng(1)
-        strengths = ALPHA * smoother(areas, truth).draw(rng, 1)[:, 0]
-        first, second, won = draw_answers(rng, strengths, ENGLAND_ANSWERS)
-        counts = count_pairs(np.where(won, first, second), np.where(won, second, first), n_areas=len(areas))
-        held = draw_answers(rng, strengths, HELD)
-        base: np.ndarray | None = None
-        for model in MODELS:
-            began = time.process_time()
-            fitted = LargeModel(counts, smoother(areas, model), InverseGamma(), Workers(2))
-            with one_thread():
-                centre = find_centre(fitted)
-                seconds = time.process_time() - began
-                curvature = centre.curvature
-                draws = curvature.solve(curvature.noise(np.random.default_rng(2), PROBES), 1e-2)
-            variance = ((draws[held[0]] - draws[held[1]]) ** 2).mean(axis=1)
-            mean = centre.strengths[held[0]] - centre.strengths[held[1]]
-            scores = log_expit(np.where(held[2], 1, -1) * mean / np.sqrt(1 + np.pi / 8 * variance))
-            base = scores if base is None else base
-            gain = scores - base
-            row = {
-                "score": round(float(scores.mean()), 5),
-                "gain_a_1000": round(float(1000 * gain.mean()), 2),
-                "error": round(float(1000 * gain.std() / np.sqrt(HELD)), 2),
-                "alpha": round(float(np.exp(curvature.log_variance / 2)), 2),
-                "cpu_seconds": round(seconds, 1),
-            }
-            rows[f"truth {truth}, {model}"] = row
-            print("truth", truth, "fitted by", model, row, flush=True)
-    return rows
-
-
 def main(words: list[str]) -> None:
     """Measure what is asked for, and add it to the results."""
-    found = {"real": real, "chicago": chicago, "england": lambda: england(*words[1:])}[words[0]]()
+    found = {"real": real, "chicago": chicago}[words[0]]()
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     RESULTS.write_text(json.dumps({**known, words[0]: found}, indent=2, ensure_ascii=False) + "\n")
 

@@ -7,13 +7,12 @@ import pytest
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.samplers.run import Plan
 from judgemap.errors import StudyError
 from judgemap.study.assess import explain
 from judgemap.study.assess.verdict import Verdict
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit import draws as kept_draws
-from judgemap.study.fit import fitting, large
+from judgemap.study.fit import large
 from judgemap.study.fit.record import NoteKind, data_notes
 from judgemap.study.fit.settings import LARGE, LARGE_PLAN, FitSettings
 
@@ -41,9 +40,17 @@ def answers(areas: jm.Areas, among: int, size: int = 600, step: int | None = Non
     return Comparisons.from_words(areas.ids, [f"j{k % 7}" for k in range(size)], left, right, outcome)
 
 
+def with_ties(data: Comparisons) -> Comparisons:
+    """The same answers, one in ten a tie."""
+    outcome = np.where(np.arange(len(data)) % 10 == 0, 2, data.outcome)
+    return Comparisons(
+        data.ids, data.judges, data.judge, data.left, data.right, outcome, data.seconds, data.answered_at
+    )
+
+
 @pytest.fixture
 def treated_as_large(monkeypatch):
-    monkeypatch.setattr(fitting, "LARGE", 100)
+    monkeypatch.setattr("judgemap.study.fit.settings.LARGE", 100)
     monkeypatch.setattr("judgemap.study.fit.settings.MOST_WITH_JUDGES", 100)
 
 
@@ -69,7 +76,7 @@ def test_other_priors_of_a_large_map(monkeypatch, tmp_path, prior):
     areas, data = jm.example_study(seed=1)
     settings = FitSettings(prior=prior, judges="alike", seed=1, chains=8, draws=60)
     usual = settings.run(data, areas)
-    monkeypatch.setattr(fitting, "LARGE", 50)
+    monkeypatch.setattr("judgemap.study.fit.settings.LARGE", 50)
     fit = settings.run(data, areas, memory=4)
     assert [note.kind for note in fit.record.notes].count(NoteKind.ENGINE) == 1
     assert fit.record.prior == usual.record.prior
@@ -86,33 +93,33 @@ def test_a_prior_on_centroids_needs_outlines(areas):
 
 
 @pytest.mark.usefixtures("treated_as_large")
-def test_the_engine_is_chosen_by_memory_and_said(areas):
-    data = answers(areas, len(areas))
-    needed = large.needed_memory(len(areas), len(data), Plan(**QUICK), dense=False) / 1e9
-    fit = FitSettings(seed=1, alpha=1.0, **QUICK).run(data, areas, memory=needed + 1e-6)
-    notes = [note.text for note in fit.record.notes if note.kind is NoteKind.ENGINE]
-    assert notes == [
-        "With 145 areas, strengths were drawn with conjugate gradients, which use less memory but take longer."
-    ]
+def test_memory_is_stated_before_anything_is_computed(areas):
     with pytest.raises(StudyError, match=r"145 areas .* needs about 0\.5 GB of memory, and 0\.1 GB are allowed"):
-        FitSettings(seed=1, **QUICK).run(data, areas, memory=0.1)
+        FitSettings(seed=1, **QUICK).run(answers(areas, len(areas)), areas, memory=0.1)
+    with pytest.raises(StudyError, match=r"200,000 areas with 16 × 200 draws needs about .* GB .* coarser map"):
+        large.check_memory(200_000, 5_000_000, LARGE_PLAN, memory=4)
+    large.check_memory(32_844, 1_000_000, LARGE_PLAN, memory=3)
 
 
-def test_memory_is_stated_before_anything_is_computed():
-    with pytest.raises(StudyError, match=r"200,000 areas with 16 × 400 draws needs about .* GB .* coarser map"):
-        large.choose_dense(200_000, 5_000_000, LARGE_PLAN, memory=4)
-    assert not large.choose_dense(200_000, 5_000_000, LARGE_PLAN, memory=64), "beyond 40,000 areas there is no factor"
-    assert large.choose_dense(32_844, 1_000_000, LARGE_PLAN, memory=8)
-    assert not large.choose_dense(32_844, 1_000_000, LARGE_PLAN, memory=3)
+@pytest.mark.usefixtures("treated_as_large")
+def test_ties_are_part_of_the_model(areas, tmp_path):
+    """A fit that knows how often equal areas tie, and says so again when it is read."""
+    data = with_ties(answers(areas, len(areas)))
+    fit = jm.fit_spatial(data, areas, seed=1, judges="alike", **QUICK)
+    assert isinstance(fit, jm.PanelFit)
+    assert 0 < fit.tie_chance.mean() < 0.5
+    assert "θ" in fit.record.diagnostics.ess_bulk_of
+    assert fit.record.data.ties == 60
+    again = jm.load_fit(fit.save(tmp_path / "results"))
+    assert again.words == fit.words
+    assert again.choice_chances(np.array([0]), np.array([1])).shape == (1,)
 
 
 @pytest.mark.usefixtures("treated_as_large")
 def test_half_of_a_nation_was_never_compared(areas):
     """And the rest in dozens of groups: both consequences are stated."""
     data = answers(areas, 72, step=1)
-    notes = {
-        note.kind: note.text for note in jm.fit_spatial(data, areas, seed=1, **QUICK, as_in_paper=True).record.notes
-    }
+    notes = {note.kind: note.text for note in jm.fit_spatial(data, areas, seed=1, **QUICK, judges="alike").record.notes}
     assert notes[NoteKind.NEVER_COMPARED].startswith(
         "73 of 145 areas were never compared ('a72', 'a73', 'a74', 'a75', 'a76'"
     )
@@ -140,7 +147,7 @@ def test_a_nation_in_thousands_of_groups():
 def test_a_large_map_is_judged_by_its_draws_alone(areas, monkeypatch):
     monkeypatch.setattr(explain, "LARGE", 100)
     data = answers(areas, len(areas))
-    fit = jm.fit_spatial(data, areas, seed=1, **QUICK, as_in_paper=True)
+    fit = jm.fit_spatial(data, areas, seed=1, **QUICK, judges="alike")
     found = explain.Explanation(fit, data).to_dict()
     assert sorted(found) == ["met", "sampling", "verdict"]
     assert Verdict.from_dict(found["verdict"]) == fit.verdict
@@ -151,18 +158,14 @@ def test_a_large_map_is_judged_by_its_draws_alone(areas, monkeypatch):
 def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch):
     data = answers(areas, len(areas))
     with pytest.raises(StudyError, match="the sampler 'gibbs' cannot be used on a map of 145 areas"):
-        jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK, as_in_paper=True)
+        jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK)
+    with pytest.raises(StudyError, match=r"Davidson's rule .* 145 areas; fit with --ties model"):
+        jm.fit_spatial(with_ties(data), areas, seed=1, ties="davidson", judges="alike", **QUICK)
     monkeypatch.setattr("judgemap.study.fit.settings.DENSE_LIMIT", 100)
-    with pytest.raises(StudyError, match=r"judges: with more than 100 areas judges and ties cannot be .* leave it out"):
-        jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK, as_in_paper=True)
-    outcome = data.outcome.copy()
-    outcome[0] = 2
-    tied = Comparisons(
-        data.ids, data.judges, data.judge, data.left, data.right, outcome, data.seconds, data.answered_at
-    )
-    with pytest.raises(StudyError, match="ties left out"):
-        jm.fit_spatial(tied, areas, seed=1, **QUICK, as_in_paper=True)
-    assert jm.fit_spatial(tied, areas, seed=1, ties="leave-out", **QUICK, as_in_paper=True).record.data.left_out == 1
+    with pytest.raises(StudyError, match=r"judges: with more than 100 areas judges and smoothness .* leave it out"):
+        jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK)
+    with pytest.raises(StudyError, match=r"the prior 'communicability' is for maps .* choose 'car'"):
+        jm.fit_spatial(data, areas, seed=1, **QUICK, as_in_paper=True)
 
 
 @pytest.mark.usefixtures("treated_as_large")
@@ -174,7 +177,7 @@ def test_an_interrupted_fit_keeps_its_draws(areas):
             raise KeyboardInterrupt
 
     fit = jm.fit_spatial(
-        answers(areas, len(areas)), areas, seed=1, chains=4, warmup=2, draws=50, watch=watch, as_in_paper=True
+        answers(areas, len(areas)), areas, seed=1, chains=4, warmup=2, draws=50, watch=watch, judges="alike"
     )
     assert fit.posterior.sizes["draw"] == 6
     assert "stopped after 6 of 50 draws per chain" in fit.warnings[0]
@@ -185,7 +188,7 @@ def test_an_interrupted_fit_keeps_its_draws(areas):
 def test_a_folder_keeps_some_draws_and_says_which(areas, tmp_path, monkeypatch):
     monkeypatch.setattr(kept_draws, "LARGE_VALUES", 1_000)
     monkeypatch.setattr(kept_draws, "MOST_VALUES", 2_500)
-    fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, **QUICK, as_in_paper=True)
+    fit = jm.fit_spatial(answers(areas, len(areas)), areas, seed=1, **QUICK, judges="alike")
     said = "posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv uses all draws."
     assert [note.text for note in fit.record.notes if note.kind is NoteKind.DRAWS_KEPT] == [said]
     again = jm.load_fit(fit.save(tmp_path / "results"))

@@ -12,7 +12,7 @@ from judgemap.core.model.prior import InverseGamma, Model, independent
 from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
 from judgemap.core.samplers.spatial import compiled as pair_pass
 from judgemap.core.samplers.spatial import hmc as pair_arrays
-from judgemap.core.samplers.spatial.compiled import Rows, add_laplacian, add_to_triangle, pass_pairs
+from judgemap.core.samplers.spatial.compiled import NONE, Rows, add_laplacian, add_to_triangle, pass_pairs
 from judgemap.core.samplers.spatial.hmc import FEW, build_target, kernel, kernel_for
 from judgemap.core.types import FloatArray
 
@@ -72,7 +72,7 @@ def test_the_laplacian_above_the_diagonal() -> None:
 def test_one_pair_by_hand() -> None:
     rows = Rows(np.uint32([0]), np.uint32([1]), np.array([1.5]), np.array([0.5]), np.array([0, 1]))
     score, fall = np.zeros((2, 1)), np.zeros(1)
-    pass_pairs(rows, np.array([[1.3], [0.5]]), score, fall)
+    pass_pairs(rows, np.array([[1.3], [0.5]]), score, fall, NONE, NONE)
     pull = 0.5 - 1.5 * np.tanh(0.4)
     assert score.ravel() == pytest.approx([pull, -pull])
     assert fall == pytest.approx(-2 * log_expit(0.8) - log_expit(-0.8))

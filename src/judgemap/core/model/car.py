@@ -15,7 +15,6 @@ has u = 0, and therefore N(0, α²).
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import SuperLU, splu
 
@@ -31,7 +30,7 @@ COLUMNS = 64
 
 
 class IntrinsicCar:
-    """The prior as a `samplers.large.smoothers.Smoother`: C⁻¹ = sL + Σ 11ᵀ/n², summed over the parts, each of n areas.
+    """The prior as a `samplers.sparse.model.Smoother`: C⁻¹ = sL + Σ 11ᵀ/n², summed over the parts, each of n areas.
 
     >>> prior = IntrinsicCar(AreaGraph(3, [[0, 1], [1, 2]]))
     >>> bool(np.allclose(prior.precision(intrinsic_car(prior.graph).matrix), np.eye(3)))
@@ -41,49 +40,32 @@ class IntrinsicCar:
     name = "car"
     length = None
 
-    def __init__(self, graph: AreaGraph) -> None:
+    def __init__(self, graph: AreaGraph, scale: float | None = None) -> None:
         self.graph, self.n_areas = graph, graph.n_areas
         adjacency = graph.sparse_adjacency()
         self.degrees: FloatArray = np.asarray(adjacency.sum(axis=1), dtype=np.float64)
         self.part: IntArray = graph.components()
         self.sizes: IntArray = np.bincount(self.part)
         self.laplacian = sparse.csr_array(sparse.diags_array(self.degrees) - adjacency)
-        self.scale = self._typical_variance()
+        self.scale = self._typical_variance() if scale is None else scale
 
     @property
-    def diagonal(self) -> FloatArray:
-        """The diagonal of C⁻¹: s times the number of neighbours, and 1/n²."""
-        found: FloatArray = self.scale * self.degrees + 1 / self.sizes[self.part] ** 2
-        return found
+    def root(self) -> sparse.csr_array:
+        """A row √s(e_i − e_j) for every border, and e_i/√n for every area, which stands in for the level of its part.
+
+        Like the prior, it gives the level the variance α²; to the rest of the part it adds next to nothing.
+        """
+        i, j = self.graph.edges.T
+        rows, ones = np.arange(len(i)), np.full(len(i), np.sqrt(self.scale))
+        shape = (len(i), self.n_areas)
+        crossing = sparse.csr_array((np.r_[ones, -ones], (np.r_[rows, rows], np.r_[i, j])), shape=shape)
+        return sparse.csr_array(sparse.vstack([crossing, sparse.diags_array(1 / np.sqrt(self.sizes[self.part]))]))
 
     def precision(self, vectors: FloatArray) -> FloatArray:
         """C⁻¹ times each column."""
         levels = self._sums(vectors) / self.sizes[:, None] ** 2
         product: FloatArray = self.scale * (self.laplacian @ vectors) + levels[self.part]
         return product
-
-    def precision_noise(self, rng: np.random.Generator, columns: int) -> FloatArray:
-        """√s ε on every border, added at one end and subtracted at the other, plus ε/n for every part."""
-        i, j = self.graph.edges.T
-        crossing = np.sqrt(self.scale) * rng.standard_normal((len(i), columns))
-        levels = rng.standard_normal((len(self.sizes), columns)) / self.sizes[:, None]
-        rows, ones = np.arange(len(i)), np.ones(len(i))
-        shape = (self.n_areas, len(i))
-        incidence = sparse.csr_array((np.r_[ones, -ones], (np.r_[i, j], np.r_[rows, rows])), shape=shape)
-        noise: FloatArray = incidence @ crossing + levels[self.part]
-        return noise
-
-    def draw(self, rng: np.random.Generator, columns: int) -> FloatArray:
-        """C times a draw from N(0, C⁻¹)."""
-        noise = self.precision_noise(rng, columns)
-        return self._within(noise) / self.scale + self._sums(noise)[self.part]
-
-    def add_columns(self, scale: float, begin: int, panel: NDArray[np.float32]) -> None:
-        """Add columns of C⁻¹."""
-        end = begin + panel.shape[1]
-        panel += (scale * self.scale) * self.laplacian[begin:, begin:end].toarray()
-        alike = self.part[begin:, None] == self.part[None, begin:end]
-        panel += np.where(alike, scale / self.sizes[self.part[begin:end]] ** 2, 0.0)
 
     def _sums(self, vectors: FloatArray) -> FloatArray:
         """Add up each column over the areas of each part."""

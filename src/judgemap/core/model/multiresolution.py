@@ -15,9 +15,7 @@ which is sparse, and itself a proper Gaussian process, close to the one above.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse.linalg import spsolve_triangular
 from scipy.spatial import cKDTree
 
 from judgemap.core.model.prior import Covariance, euclidean, from_kernel
@@ -72,7 +70,7 @@ def multiresolution(points: FloatArray, length: float) -> Covariance:
 
 
 class MultiResolution:
-    """The process from coarse to fine, as a `samplers.large.smoothers.Smoother`.
+    """The process from coarse to fine, as a `samplers.sparse.model.Smoother`.
 
     >>> points = np.random.default_rng(1).random((10, 2))
     >>> bool(np.allclose(MultiResolution(points, 0.1).precision(multiresolution(points, 0.1).matrix), np.eye(10)))
@@ -85,36 +83,15 @@ class MultiResolution:
         self.n_areas, self.length = len(points), length
         self.order = coarse_to_fine(points)
         whitened = whitening(points[self.order], level_lengths(points, length))
-        self._triangle = whitened
         shuffle = sparse.csr_array((np.ones(self.n_areas), (np.arange(self.n_areas), self.order)))
-        self.whiten = sparse.csr_array(whitened @ shuffle)
-        self._transposed = sparse.csr_array(self.whiten.T)
-
-    @property
-    def diagonal(self) -> FloatArray:
-        """The diagonal of C⁻¹."""
-        return np.asarray(self.whiten.power(2).sum(axis=0), dtype=np.float64)
+        self.root = sparse.csr_array(whitened @ shuffle)
+        """D^{−1/2}(I − A)."""
+        self._transposed = sparse.csr_array(self.root.T)
 
     def precision(self, vectors: FloatArray) -> FloatArray:
         """C⁻¹ times each column."""
-        product: FloatArray = self._transposed @ (self.whiten @ vectors)
+        product: FloatArray = self._transposed @ (self.root @ vectors)
         return product
-
-    def precision_noise(self, rng: np.random.Generator, columns: int) -> FloatArray:
-        """(I − A)ᵀ D^{−1/2} ε."""
-        noise: FloatArray = self._transposed @ rng.standard_normal((self.n_areas, columns))
-        return noise
-
-    def draw(self, rng: np.random.Generator, columns: int) -> FloatArray:
-        """Draw from coarse to fine, each area given those it depends on."""
-        drawn = np.empty((self.n_areas, columns))
-        drawn[self.order] = spsolve_triangular(self._triangle, rng.standard_normal((self.n_areas, columns)))
-        return drawn
-
-    def add_columns(self, scale: float, begin: int, panel: NDArray[np.float32]) -> None:
-        """Add columns of C⁻¹."""
-        end = begin + panel.shape[1]
-        panel += scale * (self._transposed[begin:] @ self.whiten[:, begin:end]).toarray()
 
 
 def coarse_to_fine(points: FloatArray) -> IntArray:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,12 @@ from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel, starting_partitions
 from judgemap.core.samplers.diagnostics import AT_A_TIME, Sampling, assess_sampling
 from judgemap.core.samplers.kernel import Arrays, Kernel
-from judgemap.core.samplers.large import hmc as large
-from judgemap.core.samplers.large.hmc import LargeModel
 from judgemap.core.samplers.spatial import hmc
-from judgemap.core.threads import Workers, one_thread
+from judgemap.core.threads import one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from judgemap.core.samplers.sparse.model import SparseModel
 
 SAMPLERS: dict[str, Callable[[Model], Kernel]] = {"hmc": hmc.kernel, "gibbs": gibbs.kernel}
 """The samplers of the standard and spatial models, by name."""
@@ -185,33 +186,24 @@ def sample(
         return run(rng, kernel, starts, plan, cores, watch)
 
 
-def sample_large(
-    rng: np.random.Generator,
-    model: LargeModel,
-    plan: Plan,
-    *,
-    dense: bool,
-    cores: int = 1,
-    watch: Watcher | None = None,
+def sample_sparse(
+    rng: np.random.Generator, model: "SparseModel", plan: Plan, cores: int = 1, watch: Watcher | None = None
 ) -> Draws:
-    """Draw ``strengths`` (in single precision) and ``log_variance`` from the posterior of a large map.
-
-    ``dense`` keeps a Cholesky factor, 2N² bytes; otherwise systems are solved by conjugate gradients, which takes
-    longer but hardly any memory. Both are exact.
+    """Draw ``strengths`` (in single precision), ``log_variance`` and ``tie_chance`` from the posterior of a large map.
 
     >>> from judgemap.core.model.counts import count_pairs
     >>> from judgemap.core.model.prior import InverseGamma
-    >>> from judgemap.core.samplers.large.smoothers import Independent
-    >>> model = LargeModel(count_pairs([0, 0, 1], [1, 2, 2], n_areas=3), Independent(3), InverseGamma(3, 3))
-    >>> sample_large(np.random.default_rng(1), model, Plan(chains=2, draws=50), dense=True).strengths.shape
+    >>> from judgemap.core.samplers.sparse.model import Independent, SparseModel
+    >>> counts = count_pairs([0, 0, 1], [1, 2, 2], n_areas=3)
+    >>> model = SparseModel.of_map(counts, Independent(3), InverseGamma(3, 3), ties=False)
+    >>> sample_sparse(np.random.default_rng(1), model, Plan(chains=2, draws=50)).strengths.shape
     (2, 50, 3)
     """
-    model = replace(model, workers=Workers(cores))
+    from judgemap.core.samplers.sparse import hmc as sparse  # loads numba, which short fits do without
+
     with one_thread():
-        centre = large.find_centre(model)
-        mass = large.DenseMass(centre) if dense else large.FreeMass(centre)
-        target = large.LargeTarget(model, mass, centre)
-        return run(rng, large.kernel(target), large.draw_starts(rng, target, plan.chains), plan, cores, watch)
+        target = sparse.build_target(model)
+        return run(rng, sparse.kernel(target), sparse.draw_starts(rng, target, plan.chains), plan, cores, watch)
 
 
 def sample_clusters(

@@ -18,10 +18,10 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.fit.judges import run_panel
 from judgemap.study.fit.large import run_large
-from judgemap.study.fit.priors import FOR_LARGE_MAPS, PLAIN, prior_covariance
+from judgemap.study.fit.priors import PLAIN, prior_covariance
 from judgemap.study.fit.record import Correlation, begin_record, data_notes
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import LARGE, FitSettings, Run
+from judgemap.study.fit.settings import FitSettings, Run
 
 if TYPE_CHECKING:
     from judgemap.study.fit.clusters import ClusterFit
@@ -251,10 +251,10 @@ def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = No
         from judgemap.study.fit.clusters import run_clusters  # compiles its sampler, which other models do not need
 
         return run_clusters(data, counts, areas, run)
+    if given is None and settings.takes_sparse(len(areas)):
+        return run_large(data, areas, run)
     if settings.needs_panel(data):
         settings.check_size(len(areas))
-    elif len(areas) > LARGE and given is None and (settings.model == "standard" or settings.prior in FOR_LARGE_MAPS):
-        return run_large(data, counts, areas, run)
     if settings.model == "standard":
         covariance = independent(len(areas))
     else:

@@ -1,6 +1,6 @@
 """Fits whose model includes ties, judges who differ, their sides, attention or lapses, or the map's smoothness."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -222,8 +222,7 @@ class PanelFit(Fit):
         step = -(-len(draws) * max(len(first), 1) // WORK)
         strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
         rng, kept = np.random.default_rng(0), slice(None, None, step)
-        C = self.view_covariance.matrix
-        spread = np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
+        spread = self._view_spread(first, second)
         chance = np.empty(len(first))
         size = max(1, CHUNK // strengths.shape[1])
         for start in range(0, len(first), size):
@@ -247,8 +246,7 @@ class PanelFit(Fit):
     def _others_answers(self, shown: Shown, draws: int) -> Iterator[FloatArray]:
         """Let judges drawn from the population answer, a new one each time."""
         rng, rows = np.random.default_rng(0), evenly(len(self._population), draws)
-        C = self.view_covariance.matrix
-        spread = np.sqrt(C[shown.first, shown.first] + C[shown.second, shown.second] - 2 * C[shown.first, shown.second])
+        spread = self._view_spread(shown.first, shown.second)
         for row in rows:
             strengths = self.record.sign * self._population[row]
             d = (strengths[shown.first] - strengths[shown.second])[shown.pair, None]
@@ -316,6 +314,14 @@ class PanelFit(Fit):
                 lapse = by_judge["lapse"][row, judge]
                 won, lost, tie = (1 - lapse) * won + lapse / 2, (1 - lapse) * lost + lapse / 2, (1 - lapse) * tie
             yield won, lost, tie
+
+    def _view_spread(self, first: IntArray, second: IntArray) -> FloatArray:
+        """How far a judge's view of a difference is from the population's, relative to σ; 0 if judges are alike."""
+        if not self.settings.differ:
+            return np.zeros(len(first))
+        C = self.view_covariance.matrix
+        spread: FloatArray = np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
+        return spread
 
     @property
     def _rule(self) -> TieRule | None:
@@ -412,6 +418,12 @@ def _differ_note(
     data: Comparisons, draws: Draws, rule: TieRule | None, covariance: Covariance, seed: int
 ) -> list[Note]:
     """Warn if judges differ, in a fit with ties that assumes they do not."""
+    strengths = draws.strengths.reshape(-1, covariance.n_areas)
+    return differ_note(data, strengths, covariance.matrix, seed, decided_chance(draws, rule))
+
+
+def decided_chance(draws: Draws, rule: TieRule | None) -> Callable[[FloatArray], FloatArray]:
+    """Return P(first | not a tie) as a function of the difference, with the chance of ties at its median."""
     tie_chance = np.median(draws["tie_chance"]) if rule is not None else np.zeros(())
 
     def chance(d: FloatArray) -> FloatArray:
@@ -419,4 +431,4 @@ def _differ_note(
         share: FloatArray = won / (won + lost)
         return share
 
-    return differ_note(data, draws.strengths.reshape(-1, covariance.n_areas), covariance.matrix, seed, chance)
+    return chance

@@ -12,7 +12,7 @@ from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 
 if TYPE_CHECKING:
-    from judgemap.core.samplers.large.smoothers import Smoother
+    from judgemap.core.samplers.sparse.model import Smoother
 
 KERNELS: dict[str, Callable[..., Covariance]] = {
     "exponential": prior.exponential,
@@ -32,20 +32,25 @@ PRIORS = {
 """Every prior, with its description."""
 PLAIN = "car"
 """The prior of the plain fit: on real maps its intervals cover what they claim to, where the paper's are too short."""
-FOR_LARGE_MAPS = ("communicability", "car", "multi-resolution")
-"""Priors that work without a matrix."""
+FOR_LARGE_MAPS = ("car", "multi-resolution")
+"""Priors whose inverse is sparse, so that a map of any size can have them."""
 
 
 def smoother_of(areas: Areas, kind: str, length: float | None = None) -> "Smoother":
-    """Build one of `FOR_LARGE_MAPS` without a matrix; only large maps need these modules, which are slow to import."""
+    """Build one of `FOR_LARGE_MAPS` without a matrix, or say which prior to choose."""
     from judgemap.core.model.car import IntrinsicCar
     from judgemap.core.model.multiresolution import MultiResolution
-    from judgemap.core.samplers.large.smoothers import Communicability
 
+    if kind not in FOR_LARGE_MAPS:
+        raise StudyError(
+            f"the prior {kind!r} is for maps of up to {prior.DENSE_LIMIT:,} areas, and this one has {len(areas):,}; "
+            "choose 'car'",
+            field="prior",
+        )
     try:
         if kind == "multi-resolution":
             return MultiResolution(areas.centroids() / 1000, usual_length(areas, kind) if length is None else length)
-        return IntrinsicCar(areas.graph) if kind == "car" else Communicability(areas.graph)
+        return IntrinsicCar(areas.graph)
     except StudyError:
         raise
     except ValueError as error:

@@ -34,7 +34,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons, Direction
-from judgemap.study.fit.priors import PLAIN, PRIORS
+from judgemap.study.fit.priors import FOR_LARGE_MAPS, PLAIN, PRIORS
 
 if TYPE_CHECKING:
     from judgemap.study.fit.result import Fit
@@ -73,12 +73,12 @@ PANEL_PLAN = Plan(chains=16, warmup=30, draws=200, most=1600)
 """If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more. Sixteen
 chains keep two cores busy, because eight share a batch."""
 
-LARGE = 4_000
-"""Maps with more areas than this are fitted by the engine for large maps (`study.large`)."""
-LARGE_PLAN = Plan(chains=16, warmup=20, draws=400, most=3200)
+LARGE = 2_000
+"""Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if their prior is
+sparse."""
+LARGE_PLAN = Plan(chains=16, warmup=20, draws=200, most=1600)
 """For large maps: with tens of thousands of areas some R-hats are large by chance, and it takes this many draws from
-this
-many chains to bring the largest below 1.01."""
+this many chains to bring the largest below 1.01."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,7 +509,7 @@ class FitSettings:
         elif self.by_judge:
             usual = PANEL_PLAN
         else:
-            usual = LARGE_PLAN if n_areas > LARGE else NORMAL_PLAN
+            usual = LARGE_PLAN if self.takes_sparse(n_areas) else NORMAL_PLAN
         given = {name: getattr(self, name) for name in usual.numbers()}
         given = {name: value for name, value in given.items() if value is not None}
         return replace(usual, **given, most=0 if "draws" in given else usual.most)
@@ -522,15 +522,22 @@ class FitSettings:
         """Whether these settings and data need more than the paper's model."""
         return self.by_judge or self.smoothness == "infer" or self.rule(data) is not None
 
+    def takes_sparse(self, n_areas: int) -> bool:
+        """Whether the sampler for large maps is used: it needs a sparse prior, and knows of ties, but not of judges."""
+        if self.by_judge or self.smoothness == "infer":
+            return False
+        prior = self.prior or (PAPER["prior"] if self.as_in_paper else PLAIN)
+        sparse = self.model == "standard" or prior in FOR_LARGE_MAPS
+        return n_areas > (LARGE if sparse else DENSE_LIMIT)
+
     def check_size(self, n_areas: int) -> None:
-        """Raise if the map has more areas than models of judges and ties can handle."""
+        """Raise if the map has more areas than models of judges and smoothness can handle."""
         if n_areas <= DENSE_LIMIT:
             return
         part = next((name for name, value in self._about_judges.items() if value != "alike"), "ties")
-        leave = "fit with ties left out (--ties leave-out)" if part == "ties" else "leave it out"
         raise StudyError(
-            f"{part}: with more than {DENSE_LIMIT:,} areas judges and ties cannot be modelled, and this map has "
-            f"{n_areas:,}; {leave}, or use a coarser map",
+            f"{part}: with more than {DENSE_LIMIT:,} areas judges and smoothness cannot be modelled, and this map has "
+            f"{n_areas:,}; leave it out, or use a coarser map",
             field=part,
         )
 

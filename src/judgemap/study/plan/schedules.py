@@ -224,7 +224,7 @@ def local_design(
     """
     if name not in ("principal", "optimal"):
         return pair_design(graph, name, alpha, comparisons, panel).restricted(known)
-    from judgemap.core.samplers.large.smoothers import correlation_among
+    from judgemap.core.design.walks import correlation_among
 
     places = designs.known_areas(known, graph.n_areas)
     C = covariance_of(correlation_among(graph, places), "communicability")

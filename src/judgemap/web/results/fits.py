@@ -18,7 +18,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Direction
-from judgemap.study.fit.settings import DEFAULTS, JUDGE_OPTIONS, LARGE, MODELS, SETTINGS, FitSettings, Setting
+from judgemap.study.fit.settings import DEFAULTS, JUDGE_OPTIONS, MODELS, SETTINGS, FitSettings, Setting
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.results import actions
@@ -309,10 +309,7 @@ class FitForm(StudyForm):
         super().__init__(*args, **kwargs)
         self.study = study
         self.fields |= {name: make_field(name) for name in SETTINGS if name not in ON_TOP}
-        # Large maps are fitted without ties, so a form that says nothing about ties must not be refused.
-        self.usual = {"ties": "leave-out"} if study.areas.count() > LARGE else {}
-        usual = {name: value for name, value in DEFAULTS.items() if value is not None} | self.usual
-        self.initial = {**usual, **self.initial}
+        self.initial = {**{name: value for name, value in DEFAULTS.items() if value is not None}, **self.initial}
         groups = JudgeGroup.objects.filter(study=study, judges__judged__gt=0).distinct().order_by("name")
         self.groups = {f"group-{each.pk}": each for each in groups}
         offered = [(key, f"Only the group {each.name}") for key, each in self.groups.items()]
@@ -343,7 +340,6 @@ class FitForm(StudyForm):
         """Check the options together, and the judges."""
         given: dict[str, Any] = super().clean() or self.cleaned_data
         chosen = {name: given.get(name) for name in SETTINGS} | _which(given.get("model") or "spatial")
-        chosen |= {name: value for name, value in self.usual.items() if not chosen[name]}
         try:
             given["settings"] = FitSettings(**{key: each for key, each in chosen.items() if each not in (None, "")})
         except StudyError as error:

@@ -29,13 +29,13 @@ from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.large import (
     GIGABYTE,
-    choose_dense,
+    check_memory,
     free_memory,
     needed_memory,
 )
 from judgemap.study.fit.record import json_value
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import LARGE, FitSettings, View
+from judgemap.study.fit.settings import FitSettings, View
 from judgemap.web.judge.comparisons import History, area_ids, direction
 from judgemap.web.judge.models import Answer, PopulationMap
 from judgemap.web.judge.pairs import pack_population
@@ -86,11 +86,11 @@ def make_fit(run: FitRun) -> Iterator[None]:
 
 def state_memory(run: FitRun, settings: FitSettings, n_areas: int, n_answers: int) -> None:
     """Say how much memory a fit of a large map will take, before it starts; raise if there is too little."""
-    if n_areas <= LARGE or settings.model == "clusters":
+    if settings.model == "clusters" or not settings.takes_sparse(n_areas):
         return
     plan = settings.plan_for(n_areas)
-    dense = choose_dense(n_areas, n_answers, plan, None)
-    needed, free = needed_memory(n_areas, n_answers, plan, dense=dense), free_memory()
+    check_memory(n_areas, n_answers, plan)
+    needed, free = needed_memory(n_areas, n_answers, plan), free_memory()
     run.said = f"The fit needs about {needed / GIGABYTE:.1f} GB of memory; {free / GIGABYTE:.1f} GB is free."
     run.write_line(run.said.removesuffix("."))
 

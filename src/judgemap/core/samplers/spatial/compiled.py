@@ -25,6 +25,7 @@ from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.prior import FixedVariance, Terms
 from judgemap.core.samplers.compiled import compiled, tanh_of_half, within
 from judgemap.core.samplers.kernel import HUGE, Arrays, Likelihood
+from judgemap.core.samplers.sparse.model import Answered
 from judgemap.core.samplers.spatial.hmc import FARTHEST, SpatialState, SpatialTarget
 from judgemap.core.samplers.split_hmc import JITTER, QUARTER_TURN
 from judgemap.core.types import FloatArray, IntArray
@@ -33,6 +34,9 @@ BLOCK = 1024
 """Differences per block: 8 kB, a quarter of the smallest first-level cache."""
 MERGED = 128
 """How many p, each at least a half, are multiplied together; the product does not underflow."""
+
+
+NONE = np.empty(0)
 
 
 class Rows(NamedTuple):
@@ -45,7 +49,7 @@ class Rows(NamedTuple):
     bounds: IntArray
 
 
-def lay_out(counts: PairCounts) -> Rows:
+def lay_out(counts: PairCounts | Answered) -> Rows:
     """Sort the pairs into the order in which the pass takes them.
 
     >>> from judgemap.core.model.counts import count_pairs
@@ -72,7 +76,7 @@ def likelihood(counts: PairCounts) -> Likelihood:
 
     def at(strengths: FloatArray, *, height: bool = True) -> tuple[FloatArray, FloatArray]:
         score, fall = np.zeros_like(strengths), np.zeros(strengths.shape[1] if height else 0)
-        pass_pairs(rows, strengths, score, fall)
+        pass_pairs(rows, strengths, score, fall, NONE, NONE)
         return score, -fall
 
     return at
@@ -140,8 +144,13 @@ def add_logs(n: float, left: int, p: FloatArray, fall: FloatArray) -> None:
 
 
 @compiled
-def pass_pairs(rows: Rows, strengths: FloatArray, score: FloatArray, fall: FloatArray) -> None:
-    """Add ∇ℓ to ``score``, (areas, chains), and −ℓ to ``fall``, (chains,), unless that is empty."""
+def pass_pairs(
+    rows: Rows, strengths: FloatArray, score: FloatArray, fall: FloatArray, shift: FloatArray, pull: FloatArray
+) -> None:
+    """Add ∇ℓ to ``score``, (areas, chains), and −ℓ to ``fall``, (chains,), unless they are empty.
+
+    With ``shift``, (chains,), every difference d is smaller by it, and ``pull`` receives the derivative of ℓ in it.
+    """
     chains = strengths.shape[1]
     size = max(1, BLOCK // chains)
     d, p = np.empty(size * chains), np.empty(size * chains)
@@ -150,12 +159,35 @@ def pass_pairs(rows: Rows, strengths: FloatArray, score: FloatArray, fall: Float
         for begin in range(rows.bounds[alike], until, size):
             end = min(begin + size, until)
             differences = gather(rows, begin, end, strengths, d)
+            if len(shift) > 0:
+                take_off(d, shift, differences)
             if len(fall) > 0:
                 add_sizes(rows, begin, end, d, fall)
             respond(d, p, differences)
-            scatter(rows, begin, end, d, score)
+            if len(score) > 0:
+                scatter(rows, begin, end, d, score)
+            if len(pull) > 0:
+                add_pull(rows, begin, end, d, pull)
             if len(fall) > 0:
                 add_logs(2 * rows.half[begin], end - begin, p, fall)
+
+
+@compiled
+def take_off(d: FloatArray, shift: FloatArray, size: int) -> None:
+    """Make every difference smaller by its chain's shift."""
+    for at in range(0, size, len(shift)):
+        for k in range(len(shift)):
+            d[at + k] -= shift[k]
+
+
+@compiled
+def add_pull(rows: Rows, begin: int, end: int, response: FloatArray, pull: FloatArray) -> None:
+    """Take Σ (y − n/2 − n/2 · response) from ``pull``."""
+    at = 0
+    for row in range(begin, end):
+        for k in range(len(pull)):
+            pull[k] -= rows.excess[row] - rows.half[row] * response[at + k]
+        at += len(pull)
 
 
 @compiled
@@ -349,7 +381,8 @@ def evaluate(posterior: Posterior, room: Room, height: bool) -> None:  # noqa: F
     np.dot(posterior.V, w, room.strengths)
     room.score[:] = 0.0
     room.fall[:] = 0.0
-    pass_pairs(posterior.rows, room.strengths, room.score, room.fall if height else room.fall[:0])
+    none = room.fall[:0]
+    pass_pairs(posterior.rows, room.strengths, room.score, room.fall if height else none, none, none)
     np.dot(posterior.V.T, room.score, slope)
     moved, spread = np.zeros(chains), np.zeros(chains)
     for i in range(n_areas):

@@ -1,1 +1,0 @@
-"""Samplers for maps of tens of thousands of areas."""

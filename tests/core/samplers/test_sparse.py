@@ -1,0 +1,301 @@
+"""The sampler for large maps, at sizes where the answer is known: integrals, and the samplers for smaller maps.
+
+Limits as in test_spatial_exactness.py: 5 Monte Carlo standard errors.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
+from judges_quadrature import exact_moments
+from scipy import sparse
+from synthetic import delaunay_map
+from test_spatial_exactness import LIMIT, MODELS, largest, moment_errors
+
+from judgemap.core.model import multiresolution
+from judgemap.core.model.car import IntrinsicCar, intrinsic_car
+from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import PanelModel, Parts, as_one_judge
+from judgemap.core.model.multiresolution import MultiResolution
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, Model
+from judgemap.core.samplers.diagnostics import ess_bulk
+from judgemap.core.samplers.judges.hmc import sample_panel
+from judgemap.core.samplers.run import Draws, Plan, run, sample, sample_sparse
+from judgemap.core.samplers.sparse import hmc
+from judgemap.core.samplers.sparse.factor import Factor, order_areas, within_reach
+from judgemap.core.samplers.sparse.model import Independent, SparseModel
+from judgemap.core.simulate.trials import simulate_counts
+
+pytestmark = pytest.mark.statistical
+
+PATH = AreaGraph(3, [[0, 1], [1, 2]])
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 1.0]])
+THREE = MODELS["three areas, spatial"]
+SMALL = {
+    "independent": (MODELS["two areas"].covariance, Independent(2), MODELS["two areas"]),
+    "α² fixed": (MODELS["two areas"].covariance, Independent(2), MODELS["two areas, α² fixed"]),
+    "α half-normal": (MODELS["two areas"].covariance, Independent(2), MODELS["two areas, α half-normal"]),
+    "car": (intrinsic_car(PATH), IntrinsicCar(PATH), THREE),
+    "car in two parts": (intrinsic_car(AreaGraph(3, [[0, 1]])), IntrinsicCar(AreaGraph(3, [[0, 1]])), THREE),
+    "multi-resolution": (multiresolution.multiresolution(CORNERS, 1.0), MultiResolution(CORNERS, 1.0), THREE),
+}
+
+
+def draw(model: SparseModel, draws: int = 100, kicks: int = 2) -> Draws:
+    """Many short chains, all of them one batch: at three areas a step of 64 costs little more than a step of one."""
+    target, rng = hmc.build_target(model), np.random.default_rng(7)
+    kernel = hmc.kernel(target, kicks)._replace(width=64)
+    return run(rng, kernel, hmc.draw_starts(rng, target, 64), Plan(chains=64, warmup=20, draws=draws))
+
+
+def errors_of(name: str, draws: int = 100) -> dict[str, float]:
+    covariance, smoother, known = SMALL[name]
+    drawn = draw(SparseModel.of_map(known.counts, smoother, known.variance, ties=False), draws)
+    return moment_errors(drawn, Model(known.counts, covariance, known.variance))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_moments_are_exact(name):
+    errors = errors_of(name, 25 if "normal" in name else 100)  # where a draw of α² takes a millisecond
+    assert largest(errors) < LIMIT, errors
+
+
+def test_a_poor_mass_costs_acceptance_and_nothing_else(monkeypatch):
+    """Exactness rests on the energies. No pair is factored, and the curvature is that of another α²."""
+    monkeypatch.setattr(hmc, "order_areas", lambda matrix, most: None if matrix.nnz > 7 else order_areas(matrix))
+    right = hmc.find_centre(SparseModel.of_map(THREE.counts, IntrinsicCar(PATH), THREE.variance, ties=False))
+    assert not right.solver.exact
+    errors = errors_of("car")
+    assert largest(errors) < LIMIT, errors
+
+
+TIED = PairCounts(3, [0, 0, 1], [1, 2, 2], [3, 2, 2], [2, 2, 1], ties=[1, 1, 2])
+
+
+@cache
+def exact_with_ties() -> dict[str, tuple[float, float]]:
+    parts = Parts(ties=TieRule.RAO_KUPPER)
+    return exact_moments(PanelModel(as_one_judge(TIED), intrinsic_car(PATH), FixedVariance(1.5), parts), (61, 60, 1))
+
+
+def tie_errors(draws: int = 100) -> dict[str, float]:
+    """Means and spreads of strengths and of the chance of ties, against integration over all of them."""
+    drawn = draw(SparseModel.of_map(TIED, IntrinsicCar(PATH), FixedVariance(1.5), ties=True), draws)
+    errors = {}
+    for name, (mean, spread) in exact_with_ties().items():
+        x = drawn["tie_chance"] if name == "tie_chance" else drawn.centred[:, :, int(name[-1])].astype(float)
+        away = np.abs(x - mean)
+        errors[name] = (x.mean() - mean) / (x.std() / np.sqrt(ess_bulk(x)))
+        errors[f"{name}, spread"] = (away.mean() - spread) / (away.std() / np.sqrt(ess_bulk(away)))
+    return errors
+
+
+def test_ties_are_exact():
+    errors = tie_errors()
+    assert len(errors) == 8
+    assert largest(errors) < LIMIT, errors
+
+
+def free_ray(rng, target, state, k):
+    """Forget that the ray has a density: take a step of any size."""
+    tau = state.log_variance[k]
+    return hmc.scaled(target, state, k, tau + rng.uniform(-3, 3, len(tau)))
+
+
+def without_prior(target, state):
+    """Leave the prior of the strengths out of the energy."""
+    return np.zeros_like(state.log_likelihood)
+
+
+def half_kinetic(momentum):
+    return np.einsum("ik,ik->k", momentum, momentum) / 4
+
+
+def forgotten_scale(self, vectors, right=IntrinsicCar.precision):
+    """The prior's scale is lost where it is multiplied with."""
+    return right(self, vectors) / self.scale
+
+
+def flat_ties(target, phi):
+    """Leave the number of ties out of the density."""
+    return np.zeros_like(phi)
+
+
+BUGS = [
+    (hmc, "move_on_ray", free_ray, errors_of),
+    (hmc, "log_prior", without_prior, errors_of),
+    (hmc, "kinetic", half_kinetic, errors_of),
+    (IntrinsicCar, "precision", forgotten_scale, errors_of),
+    (hmc, "log_tie_density", flat_ties, tie_errors),
+]
+
+
+@pytest.mark.parametrize(("where", "name", "bug", "errors"), BUGS, ids=lambda each: getattr(each, "__name__", ""))
+def test_planted_bugs_are_caught(monkeypatch, where, name, bug, errors):
+    exact_with_ties()
+    monkeypatch.setattr(where, name, bug)
+    found = errors("car") if errors is errors_of else errors()
+    assert largest(found) > LIMIT, found
+
+
+FOUR = AreaGraph(4, [[0, 1], [1, 2]])
+SPOTS = np.array([[0.0, 0.0], [1.0, 0.0], [2.5, 0.0], [2.0, 4.0]])
+SETTINGS = {
+    "car": (intrinsic_car(FOUR), IntrinsicCar(FOUR)),
+    "multi-resolution": (multiresolution.multiresolution(SPOTS, 1.0), MultiResolution(SPOTS, 1.0)),
+}
+
+
+def build(name: str):
+    def kernel(model: Model):
+        made = hmc.kernel(
+            hmc.build_target(SparseModel.of_map(model.counts, SETTINGS[name][1], model.variance, ties=False)), 2
+        )
+        return made._replace(init=lambda rng, strengths, tau: made.init(rng, strengths, tau[:, None], 0 * tau))
+
+    return kernel
+
+
+@pytest.mark.slow  # thousands of centres; the integrals above are the quick sibling
+@pytest.mark.parametrize("name", SETTINGS)
+def test_geweke(name):
+    setting = Setting(SETTINGS[name][0], InverseGamma(5, 5), comparisons=12)
+    scores = geweke(np.random.default_rng(11), build(name), setting, chains=40, length=20, reference=4000)
+    assert max(map(abs, scores.values())) < geweke_limit(len(scores)), scores
+
+
+@pytest.mark.slow  # hundreds of fits; the integrals above are the quick sibling
+@pytest.mark.parametrize("name", SETTINGS)
+def test_calibrated(name):
+    setting = Setting(SETTINGS[name][0], InverseGamma(5, 5), comparisons=20)
+    ranks = sbc_ranks(np.random.default_rng(3), build(name), setting, replicates=60, draws=31, steps=30)
+    p = {function: uniformity(each, draws=31) for function, each in ranks.items()}
+    assert min(p.values()) > 1e-3 / len(p), p
+
+
+def agreement(one: Draws, other: Draws, scalars: tuple[str, ...] = ("log_variance",)) -> float:
+    """Compare means and deviations of areas and scalars: the root mean square difference, in standard errors."""
+    series = [
+        np.concatenate([each.centred.astype(float), *(each[name][..., None] for name in scalars)], axis=2)
+        for each in (one, other)
+    ]
+    sizes = [ess_bulk(each) for each in series]
+    sd = [each.std(axis=(0, 1)) for each in series]
+    means = series[0].mean(axis=(0, 1)) - series[1].mean(axis=(0, 1))
+    error = np.sqrt(sum(s**2 / size for s, size in zip(sd, sizes, strict=True)))
+    squares = (sd[0] - sd[1]) / (error / np.sqrt(2))
+    return float(np.sqrt(np.mean(np.concatenate([means / error, squares]) ** 2)))
+
+
+def study(n_areas: int, comparisons: int) -> tuple[Model, AreaGraph]:
+    """Answers to random pairs on a synthetic map, the last part of which is an island, and its last area alone."""
+    whole = delaunay_map(n_areas)
+    crossing = (whole.edges < n_areas - 5).sum(axis=1) == 1
+    graph = AreaGraph(n_areas, whole.edges[~crossing & (whole.edges != n_areas - 1).all(axis=1)])
+    covariance, rng = intrinsic_car(graph), np.random.default_rng(3)
+    counts = simulate_counts(rng, 3 * covariance.draw(rng, 1)[0], comparisons)
+    return Model(counts, covariance, HalfNormal(5.0)), graph
+
+
+@pytest.mark.parametrize(
+    ("n_areas", "comparisons", "draws", "entries"),
+    [
+        (76, 1500, 150, 10**6),
+        (76, 1500, 150, 200),
+        pytest.param(452, 9000, 300, 10**6, marks=pytest.mark.slow),
+        pytest.param(2000, 40_000, 100, 10**5, marks=pytest.mark.slow),
+    ],
+)
+def test_it_agrees_with_the_sampler_for_smaller_maps(monkeypatch, n_areas, comparisons, draws, entries):
+    """With all pairs factored and with few. The root mean square of all z-scores is 1 on average if both are right."""
+    monkeypatch.setattr(hmc, "FEWEST_ENTRIES", entries)
+    monkeypatch.setattr(hmc, "ENTRIES_A_ROW", 0)
+    model, graph = study(n_areas, comparisons)
+    assert len(np.unique(graph.components())) > 2
+    plan = Plan(chains=16, warmup=30, draws=draws)
+    exact = sample(np.random.default_rng(5), model, plan=plan, cores=2)
+    same = SparseModel.of_map(model.counts, IntrinsicCar(graph), model.variance, ties=False)
+    drawn = sample_sparse(np.random.default_rng(6), same, plan, cores=2)
+    assert agreement(drawn, exact) < 1.5
+    shifted = Draws({**drawn.arrays, "strengths": 1.05 * drawn.strengths})
+    assert agreement(shifted, exact) > 1.5, "strengths that are 5 % too large would be seen"
+
+
+def test_ties_agree_with_the_sampler_for_smaller_maps():
+    model, graph = study(60, 1)
+    rng = np.random.default_rng(8)
+    strengths = 2 * model.covariance.draw(rng, 1)[0]
+    pairs = np.array([rng.choice(60, 2, replace=False) for _ in range(1200)])
+    d, u = strengths[pairs[:, 0]] - strengths[pairs[:, 1]], rng.random(1200)
+    won, lost = u < 1 / (1 + np.exp(0.7 - d)), u > 1 - 1 / (1 + np.exp(0.7 + d))
+    tied = ~(won | lost)
+    winners, losers = (np.concatenate([pairs[won, side], pairs[lost, 1 - side]]) for side in (0, 1))
+    counts = count_pairs(winners, losers, 60, ties=pairs[tied])
+    plan, parts = Plan(chains=16, warmup=30, draws=150), Parts(ties=TieRule.RAO_KUPPER)
+    exact = sample_panel(rng, PanelModel(as_one_judge(counts), model.covariance, model.variance, parts), plan)
+    same = SparseModel.of_map(counts, IntrinsicCar(graph), model.variance, ties=True)
+    assert agreement(sample_sparse(rng, same, plan), exact, ("log_variance", "tie_chance")) < 1.5
+
+
+def test_the_number_of_cores_does_not_matter():
+    model, graph = study(120, 1500)
+    same = SparseModel.of_map(model.counts, IntrinsicCar(graph), model.variance, ties=False)
+    one, two = (
+        sample_sparse(np.random.default_rng(1), same, Plan(chains=16, draws=5), cores=cores) for cores in (1, 2)
+    )
+    assert np.array_equal(one.strengths, two.strengths)
+    assert one.strengths.dtype == np.float32
+
+
+def test_areas_that_nobody_compared_have_their_prior():
+    """α² is fixed, so that an island that never came up is N(0, α²)."""
+    first = simulate_counts(np.random.default_rng(1), np.array([1.0, 0.0, -1.0]), 60)
+    counts = PairCounts(6, first.first, first.second, first.n, first.wins)
+    prior = IntrinsicCar(AreaGraph(6, [[0, 1], [1, 2], [3, 4]]))
+    alone = SparseModel.of_map(counts, prior, FixedVariance(4.0), ties=False)
+    draws = sample_sparse(np.random.default_rng(2), alone, Plan(chains=16, draws=300))
+    island = draws.strengths[:, :, 5].astype(float)
+    assert abs(island.mean()) < 5 * 2 / np.sqrt(ess_bulk(island))
+    assert abs(island.var() - 4) < 5 * 4 * np.sqrt(2 / ess_bulk(island))
+
+
+@pytest.mark.parametrize("shape", ["map", "star", "apart", "dense"])
+def test_the_factor_is_that_of_the_matrix(shape):
+    """Whatever the order; and the entries are counted before they are computed."""
+    rng, n = np.random.default_rng(1), 80
+    edges = {
+        "map": delaunay_map(n).edges,
+        "star": np.column_stack([np.zeros(n - 1, dtype=int), np.arange(1, n)]),
+        "apart": np.array([[0, 1], [5, 6], [6, 7]]),
+        "dense": np.array([(i, j) for i in range(n) for j in range(i)]),
+    }[shape]
+    i, j = edges.T
+    off = sparse.coo_array((-rng.random(len(i)), (i, j)), shape=(n, n))
+    off = off + off.T
+    H = sparse.csc_array(off + sparse.diags_array(0.1 - off.sum(axis=1)))
+    order = order_areas(H)
+    assert sorted(order) == list(range(n))
+    factor, x = Factor(H, order), rng.standard_normal((n, 3))
+    assert np.allclose(H @ factor.back(factor.forth(x)), x)
+    assert np.allclose(factor.back(factor.times(x)), x)
+    assert np.allclose((factor.times(x) ** 2).sum(axis=0), (x * (H @ x)).sum(axis=0))
+    entries = len(factor.lower.at) - n
+    assert order_areas(H, most=max(entries // 2, 1) - 1) is None
+    if shape == "star":
+        assert entries == n - 1, "the hub goes last"
+
+
+def test_neighbours_within_reach():
+    graph = delaunay_map(80)
+    steps = sparse.csgraph.shortest_path(graph.sparse_adjacency(), unweighted=True)
+    i, j = np.triu_indices(80, 1)
+    for reach in (0, 1, 3):
+        assert np.array_equal(within_reach(graph.sparse_adjacency(), i, j, reach), steps[i, j] <= reach)
+
+
+def test_another_map_is_refused():
+    with pytest.raises(ValueError, match="cover 2 areas, the prior 3"):
+        SparseModel.of_map(MODELS["two areas"].counts, Independent(3), InverseGamma(), ties=False)
