@@ -1,5 +1,7 @@
 """What the deployment files promise: linted where a linter is there, and named in the documentation."""
 
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -55,7 +57,32 @@ def test_the_services_of_the_compose_file():
     for name in ("server", "worker"):
         assert services[name]["read_only"] is True
         assert services[name]["cap_drop"] == ["ALL"]
-    assert [name for name, service in services.items() if "ports" in service] == ["proxy"], "only the proxy is outside"
+        assert "JUDGEMAP_MAIL" in services[name]["environment"]
+        assert "outside" in services[name]["networks"], "the network inside reaches no mail server"
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"], "only the proxy is open"
+    assert services["database"]["networks"] == ["inside"]
+
+
+def test_a_release_is_of_one_version(tmp_path):
+    """What the release workflow asks of a tag: the same version in pyproject.toml, CITATION.cff and r/DESCRIPTION."""
+    workflow = (CHECKOUT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    step = workflow.partition("- name: The tag is the version everywhere")[2].partition("      - ")[0]
+    script = "\n".join(line.strip() for line in step.partition("run: |")[2].splitlines())
+    version = re.search(r'^version = "(\d+\.\d+\.\d+)', (CHECKOUT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+
+    for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md", "r/DESCRIPTION"):
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        text = (CHECKOUT / name).read_text(encoding="utf-8").replace(f"{version}.dev0", version)
+        (tmp_path / name).write_text(text.replace("(unreleased)", "(1 May 2027)"), encoding="utf-8")
+
+    def passes(tag):
+        environment = os.environ | {"GITHUB_REF_NAME": tag}
+        return subprocess.run(["sh", "-ec", script], cwd=tmp_path, env=environment, check=False).returncode == 0
+
+    assert passes(f"v{version}")
+    assert not passes("v9.9.9")
+    (tmp_path / "CITATION.cff").write_text("version: 0.1.0\n")
+    assert not passes(f"v{version}")
 
 
 def test_the_proxy_bounds_slow_clients_and_keeps_no_log():
