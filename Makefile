@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE
 INSTALL := VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --compile-bytecode
 
-.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench bench-check docs messages screenshots pages lock licences sbom audit reliability clean
+.PHONY: demo test test-processors test-slow test-wheel test-installed test-r chromium check format bench bench-check docs nottinghamshire messages screenshots pages lock licences sbom audit reliability clean
 
 demo: $(READY)  ## serve a finished study on Chicago's 77 areas, fitted and clustered, and an open one to try
 	$(BIN)/judgemap demo
@@ -78,6 +78,10 @@ docs: $(READY)  ## write the references from the commands themselves, and build 
 	$(BIN)/typer judgemap.cli.main utils docs --name judgemap --output docs/cli.md
 	$(BIN)/python docs/api_reference.py docs/api-reference.md
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+DATA ?= nottinghamshire
+nottinghamshire: $(READY)  ## run the notebook on Nottinghamshire where its tables are, and keep what it shows: DATA=folder
+	JUDGEMAP_NOTTINGHAMSHIRE=$(abspath $(DATA)) $(BIN)/jupyter execute --inplace docs/notebooks/nottinghamshire.ipynb
 
 TO ?= fr
 messages: $(READY)  ## add what is not translated yet to a language's catalogue: make messages TO=fr (needs gettext)

@@ -19,7 +19,11 @@ from judgemap.report.figures.schedules import exposure_map
 from judgemap.report.pages.planning import curves
 
 DRAWS = int(os.environ.get("JUDGEMAP_NOTEBOOK_DRAWS", "1000"))
-areas, data = jm.example_study(seed=1)
+
+example = jm.example_study(seed=1)
+wards, answers = example.areas.to_frame(), example.data.to_frame()  # put your own tables here
+areas = jm.read_areas(wards, id="id", name="name")
+data = jm.read_comparisons(answers, areas)
 fit = jm.fit_spatial(data, areas, seed=1, draws=DRAWS)
 
 # %% [markdown]

@@ -5,8 +5,8 @@
 # %% [markdown]
 # # Planning a study
 #
-# Before you ask anyone: which pairs, how many, and what precision to expect. We use Chicago's 77 community areas; read
-# your own with `jm.read_areas("wards.gpkg")`.
+# Before you ask anyone: which pairs, how many, and what precision to expect. We use Chicago's 77 community areas; put
+# your own GeoDataFrame in their place.
 
 # %%
 import os
@@ -14,7 +14,9 @@ import os
 import judgemap as jm
 
 SIMULATIONS = int(os.environ.get("JUDGEMAP_NOTEBOOK_SIMULATIONS", "40"))
-areas = jm.chicago()
+
+wards = jm.chicago().to_frame()  # your own: geopandas.read_file("wards.gpkg")
+areas = jm.read_areas(wards, id="id", name="name")
 areas
 
 # %% [markdown]

@@ -15,11 +15,15 @@ import numpy as np
 import judgemap as jm
 
 DRAWS = int(os.environ.get("JUDGEMAP_NOTEBOOK_DRAWS", "1000"))
-study = jm.simulate_study(np.random.default_rng(7), jm.chicago())
-study.data
+
+wards = jm.chicago().to_frame()  # your own: geopandas.read_file("wards.gpkg")
+study = jm.simulate_study(np.random.default_rng(7), jm.read_areas(wards, id="id", name="name"))
+answers = study.data.to_frame()  # your own: pandas.read_csv("answers.csv")
+answers.head()
 
 # %%
-fit = jm.fit_spatial(study.data, study.areas, seed=7, draws=DRAWS)
+data = jm.read_comparisons(answers, study.areas)
+fit = jm.fit_spatial(data, study.areas, seed=7, draws=DRAWS)
 fit
 
 # %% [markdown]
@@ -40,14 +44,8 @@ truth_against_estimate(fit, study.true_risk)
 # The same judges, stopped after a quarter of their answers: the intervals are wider, and still cover the truth.
 
 # %%
-fewer = study.data.to_frame().groupby("judge").head(len(study.data) // 48)
-some = jm.Comparisons.from_words(
-    study.areas.ids,
-    fewer["judge"].tolist(),
-    study.areas.index(fewer["left"].tolist()),
-    study.areas.index(fewer["right"].tolist()),
-    fewer["outcome"].tolist(),
-)
+fewer = answers.groupby("judge").head(len(answers) // 48)
+some = jm.read_comparisons(fewer, study.areas)
 short = jm.fit_spatial(some, study.areas, seed=7, draws=DRAWS)
 again = recovery(short, study.true_risk)
 widths = [float((each.areas["risk_high"] - each.areas["risk_low"]).mean()) for each in (fit, short)]

@@ -23,7 +23,7 @@ check_version <- function(program) {
 jm_command <- function(arguments) {
   program <- jm_program()
   if (!nzchar(program)) {
-    stop("judgemap is not installed; install it with 'pipx install judgemap', or say where it is: ",
+    stop("judgemap is not installed; in a checkout of its repository, run 'pipx install .', or say where it is: ",
          "options(judgemap.command = \"/path/to/judgemap\")", call. = FALSE)
   }
   check_version(program)

@@ -28,6 +28,19 @@ def test_a_public_name_has_an_example(name):
     assert examples_of(value), f"{name} has no example in its docstring"
 
 
+@pytest.mark.parametrize("name", jm.__all__)
+def test_a_public_function_says_what_it_takes_and_returns(name):
+    value = getattr(jm, name)
+    if inspect.isclass(value):
+        return
+    text, signature = inspect.getdoc(value), inspect.signature(value)
+    documented = re.findall(
+        r"^(\w[\w, ]*)$", text.partition("Parameters\n----------\n")[2].partition("Returns\n")[0], re.M
+    )
+    assert {part.strip() for line in documented for part in line.split(",")} == set(signature.parameters)
+    assert "Returns\n-------\n" in text
+
+
 def test_the_reference_lists_every_public_name_once():
     """On the page of its topic, and on the page of all names, which links there."""
     topics = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("python-*.md"))
@@ -38,7 +51,7 @@ def test_the_reference_lists_every_public_name_once():
 
 def test_every_page_is_in_the_navigation():
     navigation = (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8")
-    pages = {str(path.relative_to(DOCS)) for path in [*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.py")]}
+    pages = {str(path.relative_to(DOCS)) for path in [*DOCS.glob("*.md"), *DOCS.glob("notebooks/*.*")]}
     assert [page for page in sorted(pages) if f": {page}\n" not in navigation] == []
 
 

@@ -97,7 +97,18 @@ class Areas(Displayed):
         return places
 
     def index(self, labels: Sequence[str]) -> IntArray:
-        """Return the positions of areas, by id or exact name; raise a `StudyError` for an unknown one."""
+        """Return the positions of areas, by id or exact name; raise a `StudyError` for an unknown one.
+
+        Parameters
+        ----------
+        labels
+            Ids or exact names.
+
+        Returns
+        -------
+        numpy.ndarray
+            A position for each label.
+        """
         if isinstance(labels, str):
             raise TypeError(f"give a list of labels, [{labels!r}], not one")
         lookup = self.lookup
@@ -128,12 +139,24 @@ class Areas(Displayed):
         return f"area {label!r} is not {place} the {where}{next_step}"
 
     def centroids(self) -> FloatArray:
-        """Return the centroid of each area, (x, y) in metres, one row per area."""
+        """Return the centroid of each area, (x, y) in metres, one row per area.
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (areas, 2).
+        """
         middle = in_metres(self.outlines()).centroid
         return np.column_stack([middle.x, middle.y]).astype(np.float64)
 
     def to_frame(self) -> "geopandas.GeoDataFrame":
-        """Return id, name and geometry as a table, in the reference system of the map."""
+        """Return id, name and geometry as a table, in the reference system of the map.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            One row per area, in the order of `ids`.
+        """
         import geopandas
 
         outlines = self.outlines()

@@ -278,6 +278,22 @@ def follows(fit: Fit, figures: Figures, column: str) -> Follows:
     figure's normal scores, which a few extreme figures cannot bend. An area stands out if it lies on the same side of
     the line in at least 90 % of the draws; those farthest from it come first.
 
+    Parameters
+    ----------
+    fit
+        The fit whose map is compared.
+    figures
+        Figures of the same areas.
+    column
+        Which of them.
+
+    Returns
+    -------
+    Follows
+        The correlation with its interval, and the areas that stand out.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)

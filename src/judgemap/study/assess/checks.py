@@ -123,6 +123,11 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
     draws
         How often the pairs are answered again.
 
+    Returns
+    -------
+    PredictiveCheck
+        The measures, each with its p-value, and a table of areas.
+
     Examples
     --------
     >>> import judgemap as jm

@@ -75,6 +75,18 @@ class FitComparison:
 def compare_fits(base: Fit, other: Fit) -> FitComparison:
     """Compare another fit of the same areas with a base fit.
 
+    Parameters
+    ----------
+    base, other
+        Two fits of the same areas.
+
+    Returns
+    -------
+    FitComparison
+        Correlations of the medians, areas that moved, and how the table of areas changes.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> base = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
@@ -126,6 +138,18 @@ def leaders(one: Fit, other: Fit) -> tuple[str, str] | None:
 def compare_many(fits: dict[str, Fit]) -> pd.DataFrame:
     """Correlate the medians of every two fits, by name, as in the paper's table of judges left out or alone.
 
+    Parameters
+    ----------
+    fits
+        Fits of the same areas, by name.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for every two fits.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> parts = {"all": data, "only 12": data.only(["12"])}
@@ -216,6 +240,22 @@ def variance_sensitivity(base: Fit, refit: Refit, variations: Iterable[Variation
     ten highest are the same (``same_top``); ``sd_ratio``, the mean posterior sd relative to the base's; the worst
     R-hat.
 
+    Parameters
+    ----------
+    base
+        The fit to compare with.
+    refit
+        Fits again with the given options changed, as in ``refit(chi=1.0)``.
+    variations
+        Pairs of a parameter's name and the values to try.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for ``base`` and one for each value.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = lambda **changed: jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100, **changed)
@@ -244,6 +284,22 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
     number; the number of clusters in the best partition and its adjusted Rand index with the base's; the correlation of
     posterior median risks with the base and the largest difference in a co-clustering probability; the worst R-hat.
 
+    Parameters
+    ----------
+    base
+        The fit to compare with.
+    refit
+        Fits again with the given options changed, as in ``refit(beta=1e-6)``.
+    variations
+        Pairs of a hyperparameter's name and the values to try.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for ``base`` and one for each value.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> quick = {"seed": 1, "chains": 2, "warmup": 50, "draws": 50, "thin": 1}
@@ -375,10 +431,30 @@ def compare_models(
 ) -> ModelComparison:
     """Compare models of the judges by leaving out one judge at a time: all `CANDIDATES` the data allow, or some.
 
-    ``settings`` are shared by all models. Every model is fitted once; what it says about an unseen judge comes from its
+    Every model is fitted once; what it says about an unseen judge comes from its
     posterior with the judge's answers taken out (`core.assess.held_out`), or from a new fit without the judge if too
     much rests on them. If a model leaves out ties, so does its comparison.
 
+    Parameters
+    ----------
+    data, areas
+        The comparisons, and the areas they were read with.
+    seed
+        The same seed gives the same numbers.
+    models
+        Names of `CANDIDATES`; by default all that the data allow.
+    cores
+        Threads to use; the results do not depend on it.
+    settings
+        Other options of `jm.fit_spatial`, for all models.
+
+    Returns
+    -------
+    ModelComparison
+        How well each model predicts each judge, and what to conclude, in words.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> compare_models(data, areas, seed=1, models=["alik"])

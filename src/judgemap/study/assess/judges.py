@@ -94,7 +94,7 @@ def check_areas(fit: "Fit", data: Comparisons) -> None:
 
 
 def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
-    """Return one row per judge; ``data`` are the comparisons that were fitted.
+    """Return one row per judge.
 
     ``comparisons`` (pairs shown), ``decided``, ``ties``, ``skipped``, ``unknown``, and ``undecided``, the share of the
     last three in all answers. ``seconds_median`` with quartiles ``seconds_low``, ``seconds_high``. ``left``, and
@@ -112,6 +112,20 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
     as before; ``consistency_expected``: the mean of p² + (1 − p)², which a judge who follows the model would reach. A
     `PanelFit` adds what `judge_columns` says.
 
+    Parameters
+    ----------
+    fit
+        A fit of these comparisons.
+    data
+        The comparisons that were fitted.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns above, one row per judge.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> table = judge_table(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
@@ -188,6 +202,22 @@ def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.Dat
     ``probability`` is the posterior mean of P(this area is chosen); ``row`` is the comparison's position in the table.
     Expect a few: of 1,000 answers with probability 5 %, about fifty occur.
 
+    Parameters
+    ----------
+    fit
+        A fit of these comparisons.
+    data
+        The comparisons that were fitted.
+    most
+        How many answers to list at most.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per answer: judge, both areas, which was chosen, and how probable that was.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> surprising_answers(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, most=1).shape
@@ -230,6 +260,20 @@ class TimeHistogram(NamedTuple):
 def time_histogram(data: Comparisons, bins: int = 30) -> TimeHistogram:
     """Count times in bins of a round width, ``bins`` of which cover 97 % of all; answers without a time are left out.
 
+    Parameters
+    ----------
+    data
+        Comparisons with times.
+    bins
+        How many bins to use.
+
+    Returns
+    -------
+    TimeHistogram
+        Edges of the bins, and counts by judge.
+
+    Examples
+    --------
     >>> seconds = np.array([0.4, 2.2, 2.3, 1000.0])
     >>> data = Comparisons.from_words(("a", "b"), ("x",) * 4, [0] * 4, [1] * 4, ("tie",) * 4, seconds)
     >>> time_histogram(data, bins=3).counts

@@ -96,11 +96,29 @@ class Reliability:
 
 
 def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) -> Reliability:
-    """Say how reliable a fit's estimates are; ``data`` are the comparisons that were fitted.
+    """Say how reliable a fit's estimates are.
 
     ``bayes`` comes from the fit's own draws. Halves are fitted quickly, with the fit's prior and the α² of all answers;
     if there are no more than ``splits`` different ways to halve the judges, each is used once.
 
+    Parameters
+    ----------
+    fit
+        A fit of these comparisons.
+    data
+        The comparisons that were fitted.
+    seed
+        The same seed gives the same numbers.
+    splits
+        How often the judges are split into halves.
+
+    Returns
+    -------
+    Reliability
+        The figures, and what they mean in words.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
@@ -135,10 +153,27 @@ def reliability_over_time(
 ) -> pd.DataFrame:
     """Show how reliability grew: `Reliability` after 1/points, 2/points … of the decided answers, one row each.
 
-    ``order`` lists the rows of ``data`` in the order in which they were answered; by default, the table's order. Every
-    row comes from quick fits with the fit's prior, so the last differs slightly from `reliability`; with that as
+    Every row comes from quick fits with the fit's prior, so the last differs slightly from `reliability`; with that as
     ``last``, it is the last row.
 
+    Parameters
+    ----------
+    fit, data, seed, splits
+        As for `reliability`.
+    order
+        The rows of ``data`` in the order in which they were answered; by default, the table's order.
+    points
+        How many rows.
+    last
+        The result of `reliability`, to be the last row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each number of answers.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)

@@ -255,12 +255,34 @@ class Comparisons(Displayed):
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
 
     def only(self, judges: Iterable[str]) -> "Comparisons":
-        """Keep the comparisons of these judges."""
+        """Keep the comparisons of these judges.
+
+        Parameters
+        ----------
+        judges
+            Names of judges.
+
+        Returns
+        -------
+        Comparisons
+            The comparisons of these judges.
+        """
         chosen = self._known(judges)
         return self._of([name for name in self.judges if name in chosen])
 
     def without(self, judges: Iterable[str]) -> "Comparisons":
-        """Leave out the comparisons of these judges."""
+        """Leave out the comparisons of these judges.
+
+        Parameters
+        ----------
+        judges
+            Names of judges.
+
+        Returns
+        -------
+        Comparisons
+            The comparisons of the others.
+        """
         unwanted = self._known(judges)
         return self._of([name for name in self.judges if name not in unwanted], unnamed=True)
 
@@ -278,7 +300,13 @@ class Comparisons(Displayed):
         return hashlib.sha256("\x1e".join(text).encode()).hexdigest()
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the table of `comparisons.csv`: judge, left, right, outcome, seconds, with the areas' ids."""
+        """Return the table of `comparisons.csv`: judge, left, right, outcome, seconds, with the areas' ids.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per comparison.
+        """
         import pandas as pd
 
         ids: NDArray[np.object_] = np.array(self.ids, dtype=object)
@@ -338,11 +366,25 @@ def judge_codes(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
 def read_comparisons(source: object, areas: Areas, winner_is: Direction = "lower") -> Comparisons:
     r"""Read comparisons: ``judge,left,right,outcome[,seconds,answered_at,…]``, or ``winner,loser[,judge]``.
 
-    ``source`` is the path of a CSV file, a data frame of pandas or polars, or a list of (winner, loser) pairs.
-
     Areas are named by id or by exact name. An outcome is one of left, right, tie, skipped, unknown. A table of winners
     and losers may have outcomes too: tie, skipped or unknown then say that neither won.
 
+    Parameters
+    ----------
+    source
+        The path of a CSV file, a data frame of pandas or polars, or a list of (winner, loser) pairs.
+    areas
+        The areas that the comparisons are about.
+    winner_is
+        Whether the chosen area has the "lower" or the "higher" rate.
+
+    Returns
+    -------
+    Comparisons
+        The comparisons in the table's order.
+
+    Examples
+    --------
     >>> import tempfile, judgemap as jm
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "comparisons.csv")

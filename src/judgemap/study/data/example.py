@@ -27,6 +27,13 @@ def chicago() -> Areas:
 
     The map is libpysal's, in chicago.zip. It does not state its reference system: EPSG:3435, Illinois East in feet.
 
+    Returns
+    -------
+    Areas
+        The areas, with their outlines.
+
+    Examples
+    --------
     >>> areas = chicago()
     >>> len(areas), areas.names[areas.lookup["76"]]
     (77, "O'Hare")
@@ -48,6 +55,22 @@ class SimulatedStudy:
 def simulate_study(rng: np.random.Generator, areas: Areas, winner_is: Direction = "lower") -> SimulatedStudy:
     """Draw strengths from the spatial prior with α = 3, and let twelve judges compare uniformly drawn pairs.
 
+    Parameters
+    ----------
+    rng
+        Where randomness comes from, as ``numpy.random.default_rng(1)``.
+    areas
+        The areas that are judged.
+    winner_is
+        Whether the chosen area has the "lower" or the "higher" rate.
+
+    Returns
+    -------
+    SimulatedStudy
+        The areas, the answers, and the true risk behind them.
+
+    Examples
+    --------
     >>> study = simulate_study(np.random.default_rng(1), chicago())
     >>> len(study.data), len(study.data.per_judge())
     (1848, 12)
@@ -71,6 +94,18 @@ def simulate_study(rng: np.random.Generator, areas: Areas, winner_is: Direction 
 def example_study(seed: int) -> tuple[Areas, Comparisons]:
     """Return Chicago's 77 community areas and a simulated study on them.
 
+    Parameters
+    ----------
+    seed
+        Another seed gives another truth and other answers.
+
+    Returns
+    -------
+    tuple of Areas and Comparisons
+        What `jm.fit_spatial` takes, areas first.
+
+    Examples
+    --------
     >>> areas, data = example_study(seed=1)
     >>> len(areas), data.counts().total
     (77, 1848)

@@ -108,6 +108,18 @@ class ClusterFit(Fit):
         """Find the partition with the least expected loss: variation of information ('vi') or Binder's ('binder').
 
         ``n_clusters`` asks for the best one with that many clusters.
+
+        Parameters
+        ----------
+        n_clusters
+            How many clusters; by default the number that is best.
+        loss
+            "vi" or "binder".
+
+        Returns
+        -------
+        Partition
+            The best partition.
         """
         if n_clusters is not None and not 1 <= n_clusters <= len(self.map):
             raise StudyError(

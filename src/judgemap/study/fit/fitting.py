@@ -171,6 +171,11 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     sampler, chains, warmup, draws, thin, cores, memory, watch
         As for `fit_spatial`.
 
+    Returns
+    -------
+    Fit
+        A `PanelFit` if the model includes judges or ties.
+
     Examples
     --------
     >>> import judgemap as jm
@@ -224,6 +229,11 @@ def fit_clusters(  # noqa: PLR0913 - all that can be asked for, so that `help` s
         with this many clusters or any.
     ties
         "model" (Rao and Kupper's rule, if there are ties) or "leave-out".
+
+    Returns
+    -------
+    ClusterFit
+        The draws of partitions, and the one to show.
 
     Examples
     --------

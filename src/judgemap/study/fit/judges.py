@@ -103,7 +103,18 @@ class PanelFit(Fit):
         return self.covariance if self.settings.disagreement == "map" else independent(len(self.map))
 
     def seen_by(self, view: str) -> "PanelFit":
-        """Return the same fit with the map of the 'population' or of the 'panel'; see `View`."""
+        """Return the same fit with the map of the 'population' or of the 'panel'; see `View`.
+
+        Parameters
+        ----------
+        view
+            "population" or "panel".
+
+        Returns
+        -------
+        PanelFit
+            The same draws.
+        """
         if not self.settings.differ:
             super().seen_by(view)
             return self
@@ -158,7 +169,18 @@ class PanelFit(Fit):
         )
 
     def judge_map(self, judge: str) -> pd.DataFrame:
-        """Return the table `areas` as one judge sees it."""
+        """Return the table `areas` as one judge sees it.
+
+        Parameters
+        ----------
+        judge
+            The judge's name.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per area.
+        """
         if judge not in self.judges:
             known = did_you_mean(judge, self.judges)
             raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")

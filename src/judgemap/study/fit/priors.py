@@ -64,6 +64,23 @@ def prior_covariance(areas: Areas, kind: str = PLAIN, length: float | None = Non
     use centroids and need a map. ``length`` is in kilometres for those and in borders crossed for
     ``graph-exponential``; by default it is the typical distance between neighbours.
 
+    Parameters
+    ----------
+    areas
+        The areas of the study.
+    kind
+        The name of the correlation, as above, or ``exponential``, ``matern32``, ``squared-exponential``,
+        ``multi-resolution``.
+    length
+        The length scale, if the correlation has one.
+
+    Returns
+    -------
+    Covariance
+        For ``jm.fit_spatial(…, covariance=…)``; ``.matrix`` is the array.
+
+    Examples
+    --------
     >>> import judgemap as jm
     >>> areas = jm.chicago()
     >>> C = prior_covariance(areas, "exponential", length=5.0).matrix

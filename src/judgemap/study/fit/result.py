@@ -185,7 +185,18 @@ class Fit(Displayed):
         return posterior.by_risk(self.areas["risk_median"])
 
     def seen_by(self, view: str) -> "Fit":
-        """Return the same fit with the map of another `View`, if it has one: see `PanelFit.seen_by`."""
+        """Return the same fit with the map of another `View`, if it has one: see `PanelFit.seen_by`.
+
+        Parameters
+        ----------
+        view
+            "population", "panel" or "pooled".
+
+        Returns
+        -------
+        Fit
+            A `PanelFit` if judges differ.
+        """
         if view == self.record.view.value:
             return self
         raise StudyError(
@@ -211,7 +222,13 @@ class Fit(Displayed):
         return pd.Series(chances, index=self._index, name=f"p_top{k}")
 
     def p_riskier(self) -> pd.DataFrame:
-        """P(the row's area has a higher risk than the column's), by area id."""
+        """P(the row's area has a higher risk than the column's), by area id.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row and a column for each area.
+        """
         return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
 
     @cached_property
@@ -439,6 +456,16 @@ class Fit(Displayed):
 
         The files of an earlier fit in the folder are replaced, and others beside it left alone; a folder without a fit
         must be empty.
+
+        Parameters
+        ----------
+        folder
+            A folder that is new, empty, or holds an earlier fit.
+
+        Returns
+        -------
+        pathlib.Path
+            The folder.
         """
         with new_folder(Path(folder)) as draft:
             self._write(draft)
@@ -481,6 +508,18 @@ class Fit(Displayed):
 def load_fit(folder: str | Path) -> Fit:
     """Read a fit back exactly from the folder that `Fit.save` wrote.
 
+    Parameters
+    ----------
+    folder
+        A folder that `Fit.save` or `judgemap fit` wrote.
+
+    Returns
+    -------
+    Fit
+        A `PanelFit` or `ClusterFit` if it was one.
+
+    Examples
+    --------
     >>> import tempfile, judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)

@@ -328,6 +328,11 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     watch
         Called after each trial with the number done and the total.
 
+    Returns
+    -------
+    StudyPlan
+        What to expect from each design, by the number of judges and answers.
+
     Examples
     --------
     >>> import judgemap as jm

@@ -91,7 +91,13 @@ class Schedule(Displayed):
         return np.bincount(self.pairs.ravel(), minlength=len(self.areas)).astype(np.int64)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the table of `schedule.csv`; it has a column ``repeat_of`` if repeats are planned."""
+        """Return the table of `schedule.csv`; it has a column ``repeat_of`` if repeats are planned.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per pair.
+        """
         import pandas as pd
 
         table = {
@@ -109,7 +115,18 @@ class Schedule(Displayed):
         return frame
 
     def save(self, path: str | Path) -> Path:
-        """Write the list as CSV, completely or not at all."""
+        """Write the list as CSV, completely or not at all.
+
+        Parameters
+        ----------
+        path
+            The CSV file to write.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+        """
         text = self.to_frame().to_csv(index=False, lineterminator="\n", float_format="%.8g")
         return write_whole(Path(path), text.encode())
 
@@ -146,6 +163,11 @@ def schedule(
     panel
         For the optimal design: how many judges share the list, and how far they differ, relative to areas (σ/α). The
         pairs are then those that tell us most about the population's map.
+
+    Returns
+    -------
+    Schedule
+        The list of pairs; `Schedule.save` writes it as CSV.
 
     Examples
     --------
