@@ -14,7 +14,7 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit import draws as kept_draws
 from judgemap.study.fit import large
 from judgemap.study.fit.record import NoteKind, data_notes
-from judgemap.study.fit.settings import LARGE, LARGE_PLAN, FitSettings
+from judgemap.study.fit.settings import LARGE, LARGE_PLAN, FitSettings, View
 
 QUICK = {"chains": 4, "warmup": 5, "draws": 8}
 SIDE = 12
@@ -116,6 +116,21 @@ def test_ties_are_part_of_the_model(areas, tmp_path):
 
 
 @pytest.mark.usefixtures("treated_as_large")
+@pytest.mark.parametrize("model", ["spatial", "standard"])
+def test_judges_differ_if_asked_to(areas, tmp_path, model):
+    """The population's map, σ, and no map of the panel, whose judges know different parts."""
+    data = answers(areas, len(areas))
+    fit = FitSettings(model=model, seed=1, judges="differ", **QUICK).run(data, areas)
+    assert fit.record.view is View.POPULATION
+    assert fit.sigma.mean() > 0
+    assert {"α²", "σ²"} == set(fit.record.diagnostics.ess_bulk_of)
+    again = jm.load_fit(fit.save(tmp_path / "results"))
+    assert again.words == fit.words
+    with pytest.raises(StudyError, match=r"no map of the panel: with 145 areas"):
+        again.seen_by("panel")
+
+
+@pytest.mark.usefixtures("treated_as_large")
 def test_half_of_a_nation_was_never_compared(areas):
     """And the rest in dozens of groups: both consequences are stated."""
     data = answers(areas, 72, step=1)
@@ -162,8 +177,8 @@ def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch
     with pytest.raises(StudyError, match=r"Davidson's rule .* 145 areas; fit with --ties model"):
         jm.fit_spatial(with_ties(data), areas, seed=1, ties="davidson", judges="alike", **QUICK)
     monkeypatch.setattr("judgemap.study.fit.settings.DENSE_LIMIT", 100)
-    with pytest.raises(StudyError, match=r"judges: with more than 100 areas judges and smoothness .* leave it out"):
-        jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK)
+    with pytest.raises(StudyError, match=r"attention: this is for maps of up to 100 areas, .* leave it out"):
+        jm.fit_spatial(data, areas, seed=1, judges="differ", attention=True, **QUICK)
     with pytest.raises(StudyError, match=r"the prior 'communicability' is for maps .* choose 'car'"):
         jm.fit_spatial(data, areas, seed=1, **QUICK, as_in_paper=True)
 

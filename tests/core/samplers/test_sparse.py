@@ -11,6 +11,8 @@ from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
 from judges_quadrature import exact_moments
 from scipy import sparse
 from synthetic import delaunay_map
+from test_judges_exactness import MODELS as JUDGES
+from test_judges_exactness import exact_answer as exact_judges
 from test_spatial_exactness import LIMIT, MODELS, largest, moment_errors
 
 from judgemap.core.model import multiresolution
@@ -26,7 +28,7 @@ from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, run, sample, sample_sparse
 from judgemap.core.samplers.sparse import hmc
 from judgemap.core.samplers.sparse.factor import Factor, order_areas, within_reach
-from judgemap.core.samplers.sparse.model import Independent, SparseModel
+from judgemap.core.samplers.sparse.model import Field, Independent, SparseModel, views_of
 from judgemap.core.simulate.trials import simulate_counts
 
 pytestmark = pytest.mark.statistical
@@ -96,6 +98,22 @@ def tie_errors(draws: int = 100) -> dict[str, float]:
 def test_ties_are_exact():
     errors = tie_errors()
     assert len(errors) == 8
+    assert largest(errors) < LIMIT, errors
+
+
+@pytest.mark.parametrize("name", ["views", "views and ties"])
+def test_judges_who_differ_are_exact(name):
+    """Two judges' views of two areas, σ and the chance of ties, against integration over all of them."""
+    model, _ = JUDGES[name]
+    views = views_of(model.counts, AreaGraph(2, []))
+    fields = Field(Independent(2), model.variance), Field(Independent(len(views.area)), HalfNormal(3.0))
+    drawn = draw(SparseModel.of_judges(model.counts, views, fields, ties=model.parts.ties is not None), 40, 3)
+    errors = {}
+    for quantity, (mean, _) in exact_judges(name).items():
+        if not quantity.startswith("view"):
+            x = drawn.centred[:, :, int(quantity[-1])].astype(float) if "strength" in quantity else drawn[quantity]
+            errors[quantity] = (x.mean() - mean) / (x.std() / np.sqrt(ess_bulk(x)))
+    assert len(errors) == 4 + (name == "views and ties") - isinstance(model.variance, FixedVariance)
     assert largest(errors) < LIMIT, errors
 
 

@@ -25,6 +25,9 @@ from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal, VariancePrior
 from judgemap.core.types import FloatArray, IntArray
 
+DISAGREEMENT_SCALE = 3.0
+"""The scale of the half-normal prior of σ."""
+
 
 @dataclass(frozen=True, slots=True)
 class Smoothness:
@@ -50,7 +53,7 @@ class Disagreement:
     """
 
     covariance: Covariance
-    scale: float = 3.0
+    scale: float = DISAGREEMENT_SCALE
 
     def __post_init__(self) -> None:
         _check_scale("σ", self.scale)

@@ -124,6 +124,11 @@ class PanelFit(Fit):
         shown = self.record.view.value
         if view == shown:
             return self
+        if f"{view}_risk" not in self.posterior:
+            raise StudyError(
+                f"there is no map of the {view}: with {len(self.map):,} areas, each judge has a view of only the part "
+                "they met"
+            )
         risk = self.posterior[f"{view}_risk"].rename("risk")
         other = self.posterior.rename(risk=f"{shown}_risk").drop_vars(f"{view}_risk").assign(risk=risk)
         made = replace(self, posterior=other, record=replace(self.record, view=View(view)))
@@ -420,7 +425,7 @@ def run_panel(data: Comparisons, areas: Areas, covariance: Covariance, run: Run)
         correlation=Correlation(covariance.name, covariance.length),
         notes=(
             *data_notes(data, pairs, areas, settings.model),
-            *_silent_note(silent),
+            *silent_note(silent),
             *([] if settings.by_judge else _differ_note(data, draws, parts.ties, covariance, settings.seed)),
         ),
         diagnostics=diagnose(areas.names, sampling, scalars, seconds),
@@ -431,7 +436,8 @@ def run_panel(data: Comparisons, areas: Areas, covariance: Covariance, run: Run)
     return made.remembering(sampling=sampling, covariance=covariance)
 
 
-def _silent_note(silent: tuple[str, ...]) -> list[Note]:
+def silent_note(silent: tuple[str, ...]) -> list[Note]:
+    """Name the judges of whom the fit says nothing."""
     text = f"The fit says nothing about judges who never answered left, right or tie: {quoted(silent, most=5)}."
     return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []
 

@@ -9,9 +9,12 @@ import numpy as np
 import xarray as xr
 
 from judgemap.core.assess.posterior import risk_sign
+from judgemap.core.model.car import IntrinsicCar
+from judgemap.core.model.judges import DISAGREEMENT_SCALE
 from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import HalfNormal
 from judgemap.core.samplers.run import Draws, Plan, sample_sparse
-from judgemap.core.samplers.sparse.model import Independent, SparseModel
+from judgemap.core.samplers.sparse.model import Field, Independent, SparseModel, views_of
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import DIFFER_DRAWS, differ_note
@@ -25,11 +28,11 @@ from judgemap.study.fit.draws import (
     named_pairs,
     named_statistics,
 )
-from judgemap.study.fit.judges import PanelFit, decided_chance
+from judgemap.study.fit.judges import PanelFit, decided_chance, silent_note
 from judgemap.study.fit.priors import PLAIN, smoother_of
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import Run
+from judgemap.study.fit.settings import Run, with_answers
 
 if TYPE_CHECKING:
     from judgemap.core.samplers.sparse.model import Smoother
@@ -102,8 +105,13 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
         smoother: Smoother = Independent(len(areas))
     else:
         smoother = smoother_of(areas, settings.prior or PLAIN, settings.length)
-    counts = data.counts() if rule else data.counts().decided()
-    model = SparseModel.of_map(counts, smoother, settings.variance, ties=rule is not None)
+    counts, silent = data.counts() if rule else data.counts().decided(), ()
+    if settings.differ:
+        settings.check_judges(data)
+        used, silent = with_answers(data)
+        model = model_of_judges(used, areas, smoother, run)
+    else:
+        model = SparseModel.of_map(counts, smoother, settings.variance, ties=rule is not None)
     draws, seconds = run.timed(lambda rng: sample_sparse(rng, model, run.plan, run.cores, run.watch))
     begun = begin_record(data, counts, areas, run, (draws, seconds))
     sampling = draws.sampling  # computed before the draws of strengths become draws of risk in place
@@ -119,16 +127,34 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
             *data_notes(data, counts, areas, settings.model),
             Note(NoteKind.ENGINE, f"With {len(areas):,} areas, strengths were drawn by the sampler for large maps."),
             *([Note(NoteKind.DRAWS_KEPT, kept)] if (kept := kept_draws.describe(risk.size)) else []),
-            *differ_note(data, strengths, None, settings.seed, decided_chance(draws, rule)),
+            *silent_note(silent),
+            *(
+                []
+                if settings.differ
+                else differ_note(data, strengths, None, settings.seed, decided_chance(draws, rule))
+            ),
         ),
         diagnostics=diagnose(areas.names, sampling, scalars, seconds),
+        view=settings.view,
     )
     pairs = named_pairs(areas, counts)
-    if rule is None:
+    if rule is None and not settings.differ:
         made = Fit(areas, samples, statistics, pairs, record)
     else:
         made = PanelFit(areas, samples, statistics, pairs, record, xr.Dataset())
     return made.remembering(sampling=sampling)
+
+
+def model_of_judges(data: Comparisons, areas: Areas, smoother: "Smoother", run: Run) -> SparseModel:
+    """Let judges differ: each has a view of the areas they met and of the neighbours of those, as smooth as the map."""
+    settings = run.settings
+    counts = data.by_judge()
+    views = views_of(counts, areas.graph)
+    own: Smoother = Independent(len(views.area))
+    if settings.disagreement == "map" and isinstance(smoother, IntrinsicCar):
+        own = IntrinsicCar(views.graph, smoother.scale)
+    fields = Field(smoother, settings.variance), Field(own, HalfNormal(DISAGREEMENT_SCALE))
+    return SparseModel.of_judges(counts, views, fields, ties=settings.rule(data) is not None)
 
 
 def named_large_draws(areas: Areas, draws: Draws, winner_is: str) -> xr.Dataset:

@@ -73,7 +73,7 @@ PANEL_PLAN = Plan(chains=16, warmup=30, draws=200, most=1600)
 """If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more. Sixteen
 chains keep two cores busy, because eight share a batch."""
 
-LARGE = 2_000
+LARGE = 3_000
 """Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if their prior is
 sparse."""
 LARGE_PLAN = Plan(chains=16, warmup=20, draws=200, most=1600)
@@ -506,10 +506,10 @@ class FitSettings:
         """
         if self.model == "clusters":
             usual = CLUSTER_PLAN
-        elif self.by_judge:
-            usual = PANEL_PLAN
+        elif self.takes_sparse(n_areas):
+            usual = LARGE_PLAN
         else:
-            usual = LARGE_PLAN if self.takes_sparse(n_areas) else NORMAL_PLAN
+            usual = PANEL_PLAN if self.by_judge else NORMAL_PLAN
         given = {name: getattr(self, name) for name in usual.numbers()}
         given = {name: value for name, value in given.items() if value is not None}
         return replace(usual, **given, most=0 if "draws" in given else usual.most)
@@ -523,27 +523,30 @@ class FitSettings:
         return self.by_judge or self.smoothness == "infer" or self.rule(data) is not None
 
     def takes_sparse(self, n_areas: int) -> bool:
-        """Whether the sampler for large maps is used: it needs a sparse prior, and knows of ties, but not of judges."""
-        if self.by_judge or self.smoothness == "infer":
+        """Whether the sampler for large maps is used: it needs a sparse prior, and knows of ties and judges' views."""
+        if self.side or self.attention or self.lapses or self.smoothness == "infer":
             return False
         prior = self.prior or (PAPER["prior"] if self.as_in_paper else PLAIN)
-        sparse = self.model == "standard" or prior in FOR_LARGE_MAPS
+        sparse = self.model == "standard" or prior in (("car",) if self.differ else FOR_LARGE_MAPS)
+        if self.differ and not sparse:
+            return False
         return n_areas > (LARGE if sparse else DENSE_LIMIT)
 
     def check_size(self, n_areas: int) -> None:
         """Raise if the map has more areas than models of judges and smoothness can handle."""
         if n_areas <= DENSE_LIMIT:
             return
-        part = next((name for name, value in self._about_judges.items() if value != "alike"), "ties")
+        dense = ("side", "attention", "lapses", "smoothness", "judges")
+        part = next((name for name in dense if name in self._about_judges), "ties")
         raise StudyError(
-            f"{part}: with more than {DENSE_LIMIT:,} areas judges and smoothness cannot be modelled, and this map has "
-            f"{n_areas:,}; leave it out, or use a coarser map",
+            f"{part}: this is for maps of up to {DENSE_LIMIT:,} areas, and this one has {n_areas:,}; leave it out, or "
+            "use a coarser map",
             field=part,
         )
 
     def parts(self, data: Comparisons, covariance: Covariance) -> Parts:
         """Choose the parts of the model for these data, or say why the data cannot support one."""
-        self._check_judges(data)
+        self.check_judges(data)
         views = covariance if self.disagreement == "map" else independent(covariance.n_areas)
         return Parts(
             ties=self.rule(data),
@@ -554,7 +557,8 @@ class FitSettings:
             lapses=Lapses() if self.lapses else None,
         )
 
-    def _check_judges(self, data: Comparisons) -> None:
+    def check_judges(self, data: Comparisons) -> None:
+        """Raise if the data cannot support what is asked about judges."""
         answered = data.decided | data.tied
         if self.side and not data.sides:
             raise StudyError(

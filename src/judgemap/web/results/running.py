@@ -142,7 +142,7 @@ def keep(run: FitRun, fit: Fit) -> None:
 
 def population_of(fit: Fit) -> Known | None:
     """Return what the adaptive design needs from a fit in which judges differ; None for any other."""
-    if not isinstance(fit, PanelFit) or not fit.settings.differ:
+    if not isinstance(fit, PanelFit) or "panel_risk" not in fit.posterior:  # without it, the map is too large
         return None
     strengths, sigma = fit.strengths, float(np.median(fit.sigma))
     return Known(strengths.mean(axis=0), np.cov(strengths, rowvar=False), sigma**2 * fit.view_covariance.matrix)

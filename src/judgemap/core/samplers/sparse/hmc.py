@@ -429,6 +429,8 @@ def read(target: SparseTarget, state: SparseState) -> Arrays:
         "acceptance": state.acceptance,
         "divergences": state.divergences,
     }
+    if len(state.log_variance) > 1:
+        kept["log_disagreement"] = state.log_variance[1]
     if target.model.ties is not None:
         kept["tie_chance"] = target.centre.tie.chance(state.q[-1])
     return kept

@@ -9,7 +9,7 @@ and there is a factor (e^{2θ} − 1) for every tie.
 A prior C is known here by the sparse root of its inverse: no matrix of areas × areas is ever formed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from scipy import sparse
 
-from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.counts import JudgedCounts, PairCounts
+from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import VariancePrior
 from judgemap.core.types import FloatArray, IntArray
 
@@ -86,7 +87,43 @@ class Answered(NamedTuple):
     wins: IntArray
 
 
-def answered(counts: PairCounts, *, ties: bool) -> Answered:
+class Views(NamedTuple):
+    """Where judges' own views live: a judge and an area each, and which of them are neighbours on the map."""
+
+    judge: IntArray
+    area: IntArray
+    graph: AreaGraph
+
+
+def views_of(counts: JudgedCounts, graph: AreaGraph) -> Views:
+    """Give each judge a view of the areas they met and of the neighbours of those.
+
+    What a judge thinks of the rest of the map has no bearing on their answers but by way of these.
+
+    >>> from judgemap.core.model.counts import count_judged
+    >>> counts = count_judged([0], left=[0], right=[1], choice=[1], n_areas=5, n_judges=1)
+    >>> views_of(counts, AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4]])).area
+    array([0, 1, 2])
+    """
+    n, judges = counts.n_areas, np.tile(counts.judge, 2)
+    ends = np.concatenate([counts.first, counts.second])
+    met = sparse.csr_array((np.ones(len(ends)), (judges, ends)), shape=(counts.n_judges, n))
+    around = sparse.coo_array(met + met @ graph.sparse_adjacency())
+    key = np.sort(around.row.astype(np.int64) * n + around.col)
+    judge, area = key // n, key % n
+    # Two views are neighbours if they are the same judge's of two neighbouring areas.
+    i, j = graph.edges.T
+    starts = np.searchsorted(judge, np.arange(counts.n_judges + 1))
+    place, edges = np.full(n, -1), []
+    for begin, end in pairwise(starts):
+        place[area[begin:end]] = np.arange(begin, end)
+        there = (place[i] >= 0) & (place[j] >= 0)
+        edges.append(np.column_stack([place[i[there]], place[j[there]]]))
+        place[area[begin:end]] = -1
+    return Views(judge, area, AreaGraph(len(area), np.concatenate(edges)))
+
+
+def answered(counts: PairCounts | JudgedCounts, *, ties: bool) -> Answered:
     """Lay out counts by pair; with ``ties``, by pair and side, ties counting for both sides.
 
     >>> counts = PairCounts(2, [0], [1], [3], [2], ties=[1])
@@ -94,8 +131,8 @@ def answered(counts: PairCounts, *, ties: bool) -> Answered:
     (array([3, 2]), array([3]))
     """
     if not ties:
-        counts = counts.decided()
-        return Answered(counts.first, counts.second, counts.n, counts.wins)
+        there = counts.n > 0
+        return Answered(counts.first[there], counts.second[there], counts.n[there], counts.wins[there])
     n = np.concatenate([counts.wins, counts.n - counts.wins]) + np.tile(counts.ties, 2)
     first, second = np.concatenate([counts.first, counts.second]), np.concatenate([counts.second, counts.first])
     there = n > 0
@@ -119,6 +156,22 @@ class SparseModel:
             raise ValueError(f"the comparisons cover {counts.n_areas:,} areas, the prior {smoother.n_areas:,}")
         modelled = int(counts.ties.sum()) if ties else None
         return cls(answered(counts, ties=ties), (Field(smoother, variance),), modelled)
+
+    @classmethod
+    def of_judges(cls, counts: JudgedCounts, views: Views, fields: tuple[Field, Field], *, ties: bool) -> "SparseModel":
+        """Return the model in which judges differ: the map and all views are fields; a judge compares their sums."""
+        n, size = counts.n_areas, len(views.area)
+        places = np.arange(size)
+        where = np.tile(places, 2), np.concatenate([views.area, n + places])
+        seen = sparse.csr_array((np.ones(2 * size), where), shape=(size, n + size))
+        key = views.judge * n + views.area
+        own = replace(
+            counts,
+            n_areas=size,
+            **{name: np.searchsorted(key, counts.judge * n + getattr(counts, name)) for name in ("first", "second")},
+        )
+        modelled = int(counts.ties.sum()) if ties else None
+        return cls(answered(own, ties=ties), fields, modelled, seen)
 
     @cached_property
     def slices(self) -> list[slice]:
