@@ -34,7 +34,8 @@ def test_what_is_compiled_serves_every_fit() -> None:
             polyagamma.draw_each,
             clusters.advance,
             judges.see,
-            judges.pull,
+            judges.look,
+            judges.travel,
         )
         return [set(each.signatures) for each in functions]
 
