@@ -20,8 +20,7 @@ from judgemap.report.pages.planning import curves
 
 DRAWS = int(os.environ.get("JUDGEMAP_NOTEBOOK_DRAWS", "1000"))
 
-example = jm.example_study(seed=1)
-wards, answers = example.areas.to_frame(), example.data.to_frame()  # put your own tables here
+wards, answers = (each.to_frame() for each in jm.example_study(seed=1))  # put your own tables here
 areas = jm.read_areas(wards, id="id", name="name")
 data = jm.read_comparisons(answers, areas)
 fit = jm.fit_spatial(data, areas, seed=1, draws=DRAWS)
