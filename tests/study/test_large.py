@@ -96,7 +96,7 @@ def test_a_prior_on_centroids_needs_outlines(areas):
 def test_memory_is_stated_before_anything_is_computed(areas):
     with pytest.raises(StudyError, match=r"145 areas .* needs about 0\.5 GB of memory, and 0\.1 GB are allowed"):
         FitSettings(seed=1, **QUICK).run(answers(areas, len(areas)), areas, memory=0.1)
-    with pytest.raises(StudyError, match=r"200,000 areas with 16 × 200 draws needs about .* GB .* coarser map"):
+    with pytest.raises(StudyError, match=r"200,000 areas with 16 × 250 draws needs about .* GB .* coarser map"):
         large.check_memory(200_000, 5_000_000, LARGE_PLAN, memory=4)
     large.check_memory(32_844, 1_000_000, LARGE_PLAN, memory=3)
 

@@ -76,7 +76,7 @@ chains keep two cores busy, because eight share a batch."""
 LARGE = 3_000
 """Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if their prior is
 sparse."""
-LARGE_PLAN = Plan(chains=16, warmup=20, draws=200, most=1600)
+LARGE_PLAN = Plan(chains=16, warmup=20, draws=250, most=2000)
 """For large maps: with tens of thousands of areas some R-hats are large by chance, and it takes this many draws from
 this many chains to bring the largest below 1.01."""
 
