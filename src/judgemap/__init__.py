@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from judgemap.geo.maps import Areas as Areas
     from judgemap.geo.maps import read_areas as read_areas
     from judgemap.geo.maps import read_edges as read_edges
-    from judgemap.study.assess.beside import Follows as Follows
     from judgemap.study.assess.beside import follows as follows
     from judgemap.study.assess.beside import results_by as results_by
     from judgemap.study.assess.checks import PredictiveCheck as PredictiveCheck
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from judgemap.study.assess.comparing import compare_many as compare_many
     from judgemap.study.assess.comparing import compare_models as compare_models
     from judgemap.study.assess.comparing import variance_sensitivity as variance_sensitivity
+    from judgemap.study.assess.findings import Follows as Follows
     from judgemap.study.assess.judges import judge_table as judge_table
     from judgemap.study.assess.judges import surprising_answers as surprising_answers
     from judgemap.study.assess.judges import time_histogram as time_histogram
@@ -64,7 +64,7 @@ _HOMES = {
     "Figures": "geo.figures",
     "Fit": "study.fit.result",
     "FitComparison": "study.assess.comparing",
-    "Follows": "study.assess.beside",
+    "Follows": "study.assess.findings",
     "ListOptions": "core.design.schedule",
     "ModelComparison": "study.assess.comparing",
     "PanelFit": "study.fit.judges",

@@ -37,7 +37,7 @@ AREA_OPTIONS: dict[str, tuple[type, str, str]] = {
     "extra_edges": (Path, "--extra-edges", "CSV of extra neighbours, such as across a bridge, with area_a,area_b."),
 }
 PANELS = {
-    "The model": ("as_in_paper", "prior", "length", "alpha", "alpha_scale", "chi", "omega", "smoothness"),
+    "The model": ("covariates", "as_in_paper", "prior", "length", "alpha", "alpha_scale", "chi", "omega", "smoothness"),
     "Judges and ties": ("ties", "disagreement", "side", "attention", "lapses"),
     "Clusters": ("affinity", "beta", "mu0", "kappa0", "a0", "b0", "clusters", "loss"),
     "Sampling": ("sampler", "chains", "warmup", "draws", "thin"),

@@ -4,24 +4,27 @@ Cells stay the text that the file has. A column of numbers can be held against t
 text that areas share, such as their district, groups them. A boundary file of larger places becomes such a column.
 """
 
+import csv
+import io
 import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-import shapely
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo import boundaries
 from judgemap.geo.adjacency import in_metres
 from judgemap.geo.csvfiles import Table, as_table, defused, did_you_mean, quoted, read_number, read_table
 from judgemap.geo.labels import clean_label
 from judgemap.geo.maps import Areas, read_areas
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Figures", "read_figures"]
 
@@ -99,8 +102,11 @@ class Figures:
 
     def to_csv(self) -> str:
         """Write the figures as a table that `read_figures` reads."""
-        frame = pd.DataFrame({"id": self.ids, **self.cells})
-        return frame.map(defused).to_csv(index=False)
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(["id", *self.cells])
+        writer.writerows(map(defused, row) for row in zip(self.ids, *self.cells.values(), strict=True))
+        return text.getvalue()
 
 
 def read_figures(source: "str | Path | pd.DataFrame", areas: Areas, *, id: str | None = None) -> Figures:  # noqa: A002
@@ -125,6 +131,7 @@ def read_figures(source: "str | Path | pd.DataFrame", areas: Areas, *, id: str |
 
     Examples
     --------
+    >>> import pandas as pd
     >>> from judgemap.core.model.graph import AreaGraph
     >>> areas = Areas(("1", "2", "3"), ("Ash", "Beech", "Cedar"), AreaGraph(3, []))
     >>> table = pd.DataFrame({"ward": ["Cedar", "Ash", "Oak"], "income": [0.3, 0.1, 0.2]})
@@ -132,9 +139,11 @@ def read_figures(source: "str | Path | pd.DataFrame", areas: Areas, *, id: str |
     >>> figures.cells, figures.notes[0]
     ({'income': ('0.1', '', '0.3')}, "The figures have no row for 1 of 3 areas: 'Beech'.")
     """
-    drawn = isinstance(source, str | Path) and Path(source).suffix.lower() in MAPS
-    if drawn:
-        table = as_table(boundaries.load(Path(source))[0].pipe(lambda frame: frame.drop(columns=frame.geometry.name)))
+    drawn = Path(source) if isinstance(source, str | Path) and Path(source).suffix.lower() in MAPS else None
+    if drawn is not None:
+        from judgemap.geo import boundaries  # slow to load
+
+        table = as_table(boundaries.load(drawn)[0].pipe(lambda frame: frame.drop(columns=frame.geometry.name)))
     else:
         table = read_table(source) if isinstance(source, str | Path) else as_table(source)
     lookup = areas.lookup
@@ -142,8 +151,8 @@ def read_figures(source: "str | Path | pd.DataFrame", areas: Areas, *, id: str |
     if id is not None:
         table.require(id)
     key = id or max(places, key=lambda column: len({place for place in places[column] if place >= 0}))
-    if drawn and max(places[key]) < 0:
-        return larger_places(areas, Path(source))
+    if drawn is not None and max(places[key]) < 0:
+        return larger_places(areas, drawn)
     rows = _rows(table, areas, places[key], key)
     others = [column for column in table.columns if column != key]
     if not others:
@@ -188,6 +197,8 @@ def _notes(areas: Areas, rows: Sequence[int], places: Sequence[int]) -> list[str
 
 def larger_places(areas: Areas, path: Path) -> Figures:
     """Find the larger place, such as a district, that has most of each area's surface, from a boundary file."""
+    import shapely
+
     own = in_metres(areas.outlines())
     larger = read_areas(path, bridge="none")
     shapes, others = own.to_numpy(), larger.outlines().to_crs(own.crs).to_numpy()

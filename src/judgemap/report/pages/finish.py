@@ -88,11 +88,14 @@ def add_streets(html: str, svg: str, alt: str, caption: str) -> str:
     >>> add_streets(f"<body>{ANNEX}</nav></body>", "<svg/>", "A map.", "Streets: © Me.").count("Streets: © Me.")
     1
     """
-    before, annex, after = html.partition(ANNEX)
-    if not annex:
-        return html
     address = f"data:image/svg+xml,{quote(svg, safe=PLAIN)}"
-    return before + str(PAGE.format(address=address, alt=alt, caption=caption)) + annex + after
+    return before_annex(html, str(PAGE.format(address=address, alt=alt, caption=caption)))
+
+
+def before_annex(html: str, section: str) -> str:
+    """Put a section before the annex of a briefing, if it has one."""
+    before, annex, after = html.partition(ANNEX)
+    return before + section + annex + after if annex else html
 
 
 RENDERERS = (

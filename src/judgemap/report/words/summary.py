@@ -1,7 +1,8 @@
 """A fit in a few lines of text, for `judgemap fit` and `fit.summary()`."""
 
 from judgemap.report.words.tables import cluster_table, highest_risk
-from judgemap.study.assess.beside import NOT_CAUSE, beside
+from judgemap.study.assess.beside import beside
+from judgemap.study.assess.findings import NOT_CAUSE
 from judgemap.study.assess.verdict import Verdict
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.judges import PanelFit

@@ -3,7 +3,7 @@
 Both are worked out draw by draw, so that what is uncertain on the map is uncertain here too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
 from judgemap.geo.figures import MAPS, Figures, read_figures
 from judgemap.geo.maps import Areas
+from judgemap.study.assess.findings import EQUAL, Beside, Follows, StandsOut
 from judgemap.study.fit.draws import evenly
 from judgemap.study.fit.result import Fit
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Follows", "Grouping", "StandsOut", "follows", "group_areas", "results_by"]
 
-EQUAL, SURFACE = "equal", "area"
-"""Weights that need no column: every area alike, or by its surface."""
+SURFACE = "area"
+"""Weights by surface, which need no column; nor does `EQUAL`, every area alike."""
 AT_A_TIME = 4_000_000
 FEWEST = 5
 """Areas with a figure without which a correlation says nothing."""
@@ -206,71 +207,6 @@ def outlines_by(areas: Areas, by: Grouping) -> "geopandas.GeoDataFrame":
     return frame[frame["group"] != ""].dissolve("group").reset_index()[["group", "geometry"]]
 
 
-@dataclass(frozen=True, slots=True)
-class StandsOut:
-    """An area that is judged riskier, or less risky, than a figure suggests, and how probable that is."""
-
-    area: int
-    """Its position."""
-    name: str
-    riskier: bool
-    probability: float
-
-    def words(self, column: str) -> str:
-        """Say it in a sentence.
-
-        >>> StandsOut(3, "Radford", True, 0.97).words("income")
-        'Radford is judged riskier than its income suggests (97 %).'
-        """
-        how = "riskier" if self.riskier else "less risky"
-        chance = "over 99 %" if self.probability > 0.995 else f"{100 * self.probability:.0f} %"
-        return f"{self.name} is judged {how} than its {column} suggests ({chance})."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Follows:
-    """How far the map follows a figure: the rank correlation over the draws, and the areas that stand out from it.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-    >>> figures = jm.Figures(areas.ids, {"number": areas.ids})
-    >>> jm.follows(fit, figures, "number").column
-    'number'
-    """
-
-    column: str
-    areas: int
-    """How many areas have the figure."""
-    median: float
-    low: float
-    high: float
-    """Spearman's rank correlation of risk and figure: median and 95 % interval over the draws."""
-    counts: Sequence[int]
-    """How many draws have a correlation in each of 40 bins from −1 to 1."""
-    line: Sequence[tuple[float, float]]
-    """The risk that the figure suggests, from its lowest to its highest value: (figure, risk)."""
-    out: Sequence[StandsOut]
-
-    @property
-    def sentence(self) -> str:
-        """What the correlation says, in a sentence."""
-        numbers = f"rank correlation {self.median:+.2f}, 95 % interval {self.low:+.2f} to {self.high:+.2f}"
-        if self.low <= 0 <= self.high:
-            return f"The map does not clearly follow {self.column} ({numbers})."
-        size = abs(self.median)
-        how = "closely" if size > 0.8 else "in part" if size > 0.4 else "a little"
-        which = "" if self.median > 0 else ", the other way round: the higher the figure, the lower the risk"
-        return f"The map follows {self.column} {how} ({numbers}){which}."
-
-
-NOT_CAUSE = (
-    "A correlation does not say why: it is not a cause, and judges may have had the figure in mind. A map that follows "
-    "a figure adds little to it; where the two part, somebody who knows the area should look."
-)
-"""What stands wherever a figure is held against the map."""
-
-
 def follows(fit: Fit, figures: Figures, column: str) -> Follows:
     """Say how far the map follows a figure, over the draws and not only by the medians.
 
@@ -353,17 +289,6 @@ def _standing_out(above: FloatArray, known: IntArray, names: Sequence[str]) -> l
     return [StandsOut(int(known[at]), names[known[at]], bool(share[at] > 0.5), float(sure[at])) for at in chosen]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """Everything about a fit beside its figures, as pages and files show it."""
-
-    follows: Mapping[str, Follows]
-    groups: Mapping[str, Sequence[Mapping[str, float | int | str]]]
-    """The rows of `results_by`, by the column that groups."""
-    weighted_by: str = EQUAL
-    notes: Sequence[str] = ()
-
-
 def beside(fit: Fit, figures: Figures, weights: str = EQUAL) -> Beside:
     """Hold a fit against every column of its figures that allows it."""
     told, groups, notes = {}, {}, list(figures.notes)
@@ -375,6 +300,8 @@ def beside(fit: Fit, figures: Figures, weights: str = EQUAL) -> Beside:
             notes.append(f"{error}.")
     for column in figures.groupings:
         grouping = group_areas(areas, column, weights=weights)
-        groups[column] = results_by(fit, grouping).to_dict("records")
+        groups[column] = [
+            {str(name): value for name, value in row.items()} for row in results_by(fit, grouping).to_dict("records")
+        ]
         notes += grouping.notes
     return Beside(follows=told, groups=groups, weighted_by=weights, notes=tuple(dict.fromkeys(notes)))

@@ -291,6 +291,11 @@ def _parameter_draws(fit: Fit) -> Iterator[tuple[str, str, FloatArray]]:
         if name in fit.posterior:
             draws: FloatArray = fit.posterior[name].to_numpy().ravel()
             yield symbol, words, np.sqrt(draws) if name.endswith("2") else draws
+    for place, name in enumerate(fit.settings.covariate_names):
+        odds = np.exp(fit.posterior["effect"].to_numpy()[..., place].ravel())
+        yield f"e^β {name}", f"The odds of being judged riskier, times this for one sd more {name}.", odds
+    if fit.settings.covariates:
+        yield "R²", "The share of the map that the covariates carry.", fit.carried
     if isinstance(fit, PanelFit):
         if fit.settings.differ:
             yield "σ/α", "How far judges differ, relative to areas.", fit.sigma / fit.alpha

@@ -315,6 +315,86 @@ class Parameter:
     high: float
 
 
+EQUAL = "equal"
+"""The weights of areas that all count alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class StandsOut:
+    """An area that is judged riskier, or less risky, than a figure suggests, and how probable that is."""
+
+    area: int
+    """Its position."""
+    name: str
+    riskier: bool
+    probability: float
+
+    def words(self, column: str) -> str:
+        """Say it in a sentence.
+
+        >>> StandsOut(3, "Radford", True, 0.97).words("income")
+        'Radford is judged riskier than its income suggests (97 %).'
+        """
+        how = "riskier" if self.riskier else "less risky"
+        chance = "over 99 %" if self.probability > 0.995 else f"{100 * self.probability:.0f} %"
+        return f"{self.name} is judged {how} than its {column} suggests ({chance})."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Follows:
+    """How far the map follows a figure: the rank correlation over the draws, and the areas that stand out from it.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
+    >>> figures = jm.Figures(areas.ids, {"number": areas.ids})
+    >>> jm.follows(fit, figures, "number").column
+    'number'
+    """
+
+    column: str
+    areas: int
+    """How many areas have the figure."""
+    median: float
+    low: float
+    high: float
+    """Spearman's rank correlation of risk and figure: median and 95 % interval over the draws."""
+    counts: Sequence[int]
+    """How many draws have a correlation in each of 40 bins from −1 to 1."""
+    line: Sequence[tuple[float, float]]
+    """The risk that the figure suggests, from its lowest to its highest value: (figure, risk)."""
+    out: Sequence[StandsOut]
+
+    @property
+    def sentence(self) -> str:
+        """What the correlation says, in a sentence."""
+        numbers = f"rank correlation {self.median:+.2f}, 95 % interval {self.low:+.2f} to {self.high:+.2f}"
+        if self.low <= 0 <= self.high:
+            return f"The map does not clearly follow {self.column} ({numbers})."
+        size = abs(self.median)
+        how = "closely" if size > 0.8 else "in part" if size > 0.4 else "a little"
+        which = "" if self.median > 0 else ", the other way round: the higher the figure, the lower the risk"
+        return f"The map follows {self.column} {how} ({numbers}){which}."
+
+
+NOT_CAUSE = (
+    "A correlation does not say why: it is not a cause, and judges may have had the figure in mind. A map that follows "
+    "a figure adds little to it; where the two part, somebody who knows the area should look."
+)
+"""What stands wherever a figure is held against the map."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Everything about a fit beside its figures, as pages and files show it."""
+
+    follows: Mapping[str, Follows]
+    groups: Mapping[str, Sequence[Mapping[str, float | int | str]]]
+    """The rows of `beside.results_by`, by the column that groups."""
+    weighted_by: str = EQUAL
+    notes: Sequence[str] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What is stored about a fit, or the parts asked for; the rest are empty, as they are before a worker is done.

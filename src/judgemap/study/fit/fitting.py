@@ -1,6 +1,7 @@
 """From comparisons and areas to a fit: every step of an analysis, in order."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
@@ -8,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.covariates import carried, draw_effects, with_covariates
 from judgemap.core.model.prior import Covariance, Model, independent
 from judgemap.core.samplers.run import Watcher, sample
+from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean
 from judgemap.geo.maps import Areas
@@ -18,8 +21,8 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.fit.judges import run_panel
 from judgemap.study.fit.large import run_large
-from judgemap.study.fit.priors import PLAIN, prior_covariance
-from judgemap.study.fit.record import Correlation, begin_record, data_notes
+from judgemap.study.fit.priors import PLAIN, covariate_matrix, prior_covariance
+from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import FitSettings, Run
 
@@ -55,6 +58,7 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
     prior: str | None = None,
     length: float | None = None,
     covariance: Covariance | None = None,
+    covariates: str | None = None,
     alpha: float | None = None,
     alpha_scale: float = 5.0,
     chi: float | None = None,
@@ -90,6 +94,8 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
         "car".
     covariance
         A correlation built in Python, in place of ``prior``.
+    covariates
+        Columns of the areas' figures, separated by commas: λ = Zβ + a spatial rest; see `Fit.effects`.
     alpha
         α, if it is fixed; otherwise it is inferred.
     alpha_scale
@@ -143,6 +149,7 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     *,
     seed: int | None = None,
     as_in_paper: bool = False,
+    covariates: str | None = None,
     alpha: float | None = None,
     alpha_scale: float = 5.0,
     chi: float | None = None,
@@ -166,9 +173,9 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
 
     Parameters
     ----------
-    data, areas, seed, as_in_paper, alpha, alpha_scale, chi, omega, ties, judges, disagreement, side, attention, lapses
+    data, areas, seed, as_in_paper, covariates, alpha, alpha_scale, chi, omega, ties, judges, disagreement
         As for `fit_spatial`; a judge's own view is independent from area to area, too.
-    sampler, chains, warmup, draws, thin, cores, memory, watch
+    side, attention, lapses, sampler, chains, warmup, draws, thin, cores, memory, watch
         As for `fit_spatial`.
 
     Returns
@@ -257,11 +264,13 @@ def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = No
     """Count, build the model, sample, assess, record. ``given`` is a correlation of areas in place of the prior's."""
     settings = run.settings
     counts = checked_counts(data, areas)
+    names = settings.covariate_names
+    Z = covariate_matrix(areas, names) if names else None
     if settings.model == "clusters":
         from judgemap.study.fit.clusters import run_clusters  # compiles its sampler, which other models do not need
 
         return run_clusters(data, counts, areas, run)
-    if given is None and settings.takes_sparse(len(areas)):
+    if given is None and Z is None and settings.takes_sparse(len(areas)):
         return run_large(data, areas, run)
     if settings.needs_panel(data):
         settings.check_size(len(areas))
@@ -269,6 +278,16 @@ def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = No
         covariance = independent(len(areas))
     else:
         covariance = prior_covariance(areas, settings.prior or PLAIN, settings.length) if given is None else given
+    if Z is not None:
+        rest, covariance = covariance, with_covariates(covariance, Z)
+        made = _sampled(data, counts, areas, covariance, run)
+        return with_effects(made, rest, Z)
+    return _sampled(data, counts, areas, covariance, run)
+
+
+def _sampled(data: Comparisons, counts: PairCounts, areas: Areas, covariance: Covariance, run: Run) -> Fit:
+    """Sample a model whose prior is a matrix, assess, record."""
+    settings = run.settings
     if settings.needs_panel(data):
         return run_panel(data, areas, covariance, run)
     model = Model(counts, covariance, settings.variance)
@@ -288,6 +307,30 @@ def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = No
     )
     made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
     return made.remembering(sampling=sampling, covariance=covariance)
+
+
+def with_effects(fit: Fit, rest: Covariance, Z: FloatArray) -> Fit:
+    """Draw the effects of covariates given a fit's strengths, and add them to it: see `core.model.covariates`.
+
+    ``rest`` is the correlation of the spatial rest. On the scale of risk, like the map: a positive effect raises it.
+    """
+    names = fit.settings.covariate_names
+    rng = np.random.default_rng([fit.settings.seed, len(names)])
+    sizes = fit.posterior.sizes
+    effects = draw_effects(rng, rest, Z, fit.strengths, fit.posterior["alpha2"].to_numpy().ravel())
+    share = carried(Z, effects, fit.strengths).reshape(sizes["chain"], sizes["draw"])
+    effects = fit.record.sign * effects.reshape(sizes["chain"], sizes["draw"], len(names))
+    samples = fit.posterior.assign(
+        effect=(("chain", "draw", "covariate"), effects), carried=(("chain", "draw"), share)
+    ).assign_coords(covariate=list(names))
+    record = replace(fit.record, notes=(*fit.record.notes, Note(NoteKind.COVARIATES, CONFOUNDED)))
+    return replace(fit, posterior=samples, record=record).remembering(sampling=fit.sampling, covariance=fit.covariance)
+
+
+CONFOUNDED = (
+    "Effects of covariates describe and do not explain: what a covariate shares with the smoothness of the map "
+    "(spatial confounding) is divided between the two by the prior, so a small effect is not evidence of none."
+)
 
 
 def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:

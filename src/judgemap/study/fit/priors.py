@@ -1,12 +1,14 @@
 """Priors by name, as chosen with `--prior`: as a matrix for most maps, and without one for large maps."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from judgemap.core.model import prior
+from judgemap.core.model.covariates import standardised
 from judgemap.core.model.prior import Covariance
+from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
@@ -114,6 +116,27 @@ def _build(areas: Areas, kind: str, length: float | None) -> Covariance:
 
         return multiresolution(points, length)
     return KERNELS[kind](points, length)
+
+
+def covariate_matrix(areas: Areas, names: Sequence[str]) -> FloatArray:
+    """Return the covariates of the model, standardised, a column each; raise a `StudyError` if one is incomplete."""
+    if areas.figures is None:
+        raise StudyError(
+            "covariates: these areas have no figures; add them with --figures, or areas.with_figures", "covariates"
+        )
+    columns = []
+    for name in names:
+        values = areas.figures.numbers(name)
+        if missing := [areas.names[place] for place in np.flatnonzero(~np.isfinite(values))]:
+            raise StudyError(
+                f"covariates: {name!r} is missing for {len(missing):,} of {len(areas):,} areas "
+                f"({quoted(missing, most=5)}); fill it in, or leave it out",
+                field="covariates",
+            )
+        if np.ptp(values) == 0:
+            raise StudyError(f"covariates: {name!r} is the same for all areas; leave it out", field="covariates")
+        columns.append(values)
+    return standardised(np.column_stack(columns))
 
 
 def usual_length(areas: Areas, kind: str) -> float:

@@ -53,6 +53,8 @@ class NoteKind(StrEnum):
     """The map is in several parts; no cluster spans two."""
     ENGINE = "engine"
     """How a large map was fitted."""
+    COVARIATES = "covariates"
+    """What effects of covariates do not say."""
     DRAWS_KEPT = "draws kept"
     """Which draws of a large map its folder keeps."""
 
@@ -214,6 +216,7 @@ class FitRecord:
             how = "who differ" if settings.differ else "taken to be alike"
             parts.append(f"judges {how} ({self.why})" if self.why else f"judges {how}")
         parts += ["ties"] if self.data.ties else []
+        parts += [f"the covariate {name}" for name in settings.covariate_names]
         parts += [
             title for title in settings.titles if title not in ("as in the paper", "judges alike", "judges differ")
         ]

@@ -16,6 +16,7 @@ from judgemap.core.assess import posterior
 from judgemap.core.assess.misfit import Shown, chosen_first, contradicted
 from judgemap.core.assess.posterior import Summary
 from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.covariates import with_covariates
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
@@ -32,7 +33,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.assess.verdict import ENDLESS, Evidence, Reach, Verdict, judge_fit
 from judgemap.study.fit.draws import compressed, evenly, thinned
 from judgemap.study.fit.folder import FIT, new_folder, write_whole
-from judgemap.study.fit.priors import PRIORS, prior_covariance
+from judgemap.study.fit.priors import PRIORS, covariate_matrix, prior_covariance
 from judgemap.study.fit.record import FitRecord
 from judgemap.study.fit.settings import FitSettings
 
@@ -178,6 +179,30 @@ class Fit(Displayed):
         """
         outlines = self.map.to_frame().set_index(self._index)
         return outlines[["geometry"]].join(self.areas)[[*self.areas.columns, "geometry"]]
+
+    @property
+    def strengths(self) -> FloatArray:
+        """Draws of λ, uncentred, (draws, areas)."""
+        level: FloatArray = self.posterior["level"].to_numpy().reshape(-1, 1)
+        return self.record.sign * self.risk + level
+
+    @property
+    def effects(self) -> pd.DataFrame:
+        """The effects of covariates on risk, with 95 % intervals, for one standard deviation more of each.
+
+        ``odds`` is e^β: how many times the odds of being judged riskier. `carried` says how much of the map they carry.
+        """
+        names = self.settings.covariate_names
+        draws = self.posterior["effect"].to_numpy().reshape(-1, len(names)) if names else np.empty((1, 0))
+        low, median, high = np.exp(np.quantile(draws, [0.025, 0.5, 0.975], axis=0))
+        rises = (draws > 0).mean(axis=0)
+        table = {"covariate": list(names), "odds": median, "odds_low": low, "odds_high": high, "p_raises": rises}
+        return pd.DataFrame(table)
+
+    @property
+    def carried(self) -> FloatArray:
+        """Draws of the share of the map that the covariates carry, between 0 and 1; none without covariates."""
+        return self.posterior["carried"].to_numpy().ravel() if self.settings.covariates else np.empty(0)
 
     @property
     def order(self) -> IntArray:
@@ -356,6 +381,9 @@ class Fit(Displayed):
         correlation = self.record.correlation
         if correlation is None:
             return prior_covariance(self.map)
+        if names := self.settings.covariate_names:
+            plain = replace(self, record=replace(self.record, settings=replace(self.settings, covariates=None)))
+            return with_covariates(plain.covariance, covariate_matrix(self.map, names))
         if correlation.kind == "independent":
             return independent(len(self.map))
         if correlation.kind not in PRIORS:

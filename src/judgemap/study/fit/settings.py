@@ -272,6 +272,13 @@ class FitSettings:
         models=("spatial", "clusters"),
         check=_check_length,
     )
+    covariates: str | None = new_setting(
+        None,
+        str,
+        "Covariates",
+        "Columns of the figures in the model, separated by commas: the map is what they carry, and a spatial rest.",
+        models=NORMAL_MODELS,
+    )
     alpha: float | None = _of_normal(
         None, "α, fixed", "Fix α, the prior's standard deviation; otherwise inferred.", _check_alpha
     )
@@ -396,11 +403,27 @@ class FitSettings:
                 "'model' or 'leave-out'"
             )
             raise StudyError(text, field="ties")
+        if self.covariates is not None and self.model == "clusters":
+            raise StudyError("covariates: the model 'clusters' has none; choose 'spatial' or 'standard'", "covariates")
+        if self.covariates is not None and self.smoothness == "infer":
+            raise StudyError(
+                "covariates: with an inferred smoothness their effects cannot be drawn; leave one of the two out",
+                field="covariates",
+            )
         for name, value in self._about_judges.items():
             if self.model not in SETTINGS[name].models and value != "alike":
                 fitting = " or ".join(map(repr, SETTINGS[name].models))
                 text = f"{name}: the model {self.model!r} has no such part; choose the model {fitting}, or leave it out"
                 raise StudyError(text, field=name)
+
+    @property
+    def covariate_names(self) -> tuple[str, ...]:
+        """The covariates, in the order given.
+
+        >>> FitSettings(covariates="income, health").covariate_names
+        ('income', 'health')
+        """
+        return tuple(dict.fromkeys(name.strip() for name in (self.covariates or "").split(",") if name.strip()))
 
     @cached_property
     def variance(self) -> VariancePrior:

@@ -22,7 +22,7 @@ from judgemap.web.judge.models import Consent, Judge, UnknownArea, asks_who_is_l
 from judgemap.web.judge.places import in_codes
 from judgemap.web.server.backup import snapshot
 from judgemap.web.server.readers import TooMuchError, run_reader
-from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.areas import figures_of, load_graph
 from judgemap.web.studies.editing import definition_of
 from judgemap.web.studies.models import Area, Study
 
@@ -80,7 +80,9 @@ def export_apart(study: Study, path: Path) -> Path:
 
 def export_files(study: Study) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file of an export."""
-    areas = list(Area.objects.filter(study=study).order_by("position").only("code", "name", "outline", "position"))
+    areas = list(
+        Area.objects.filter(study=study).order_by("position").only("code", "name", "outline", "position", "region")
+    )
     codes = {area.pk: area.code for area in areas}
     history, ids = History.read(study, more=IN_TABLES), [area.code for area in areas]
     yield "comparisons.csv", table(PAIR_COLUMNS, _pair_rows(history, ids))
@@ -90,6 +92,8 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
     if all(area.outline for area in areas):
         yield "areas.geojson", geojson(areas)
+    if (figures := figures_of(study.pk, areas)) is not None:
+        yield "figures.csv", figures.to_csv()
     yield "judges.csv", table(JUDGE_COLUMNS, _judge_rows(study, ids))
     unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")
     rows = unknown.values_list("judge_id", "area_id", "marked_at")

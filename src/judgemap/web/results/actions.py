@@ -1,7 +1,7 @@
 """What researchers do about fits, judges in them, and plans. Each is one transaction, recorded in the audit log."""
 
 import secrets
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import NamedTuple
 
@@ -16,11 +16,22 @@ from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.settings import LARGE, FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.models import AutoFit, BriefingWords, Exclusion, FitRun, Plan, excluded_from, whole_fits
+from judgemap.web.results.models import (
+    AutoFit,
+    Beside,
+    BriefingWords,
+    Exclusion,
+    FitRun,
+    Plan,
+    excluded_from,
+    whole_fits,
+)
 from judgemap.web.server.jobs import log_line
 from judgemap.web.studies.editing import locked
 from judgemap.web.studies.log import record
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.models import Study, StudyFigures
+from judgemap.web.studies.upload.reading import MOST_FIGURES
+from judgemap.web.studies.upload.records import ReadFigures
 
 MOST_WAITING = 20
 """How many fits of one study may wait at a time."""
@@ -66,6 +77,49 @@ def set_words(study: Study, words: OwnWords, by: Researcher | None = None) -> No
     with transaction.atomic():
         BriefingWords.objects.update_or_create(study=study, defaults=asdict(words))
         record(study, by, "briefing words", {})
+
+
+def keep_figures(study: Study, read: ReadFigures, file: str, by: Researcher | None = None) -> None:
+    """Store the columns of a table of figures beside those that there are; of the same name, the new ones stay."""
+    with transaction.atomic():
+        kept, _made = StudyFigures.objects.select_for_update().get_or_create(study=study)
+        kept.cells, kept.notes = {**kept.cells, **read.cells}, read.notes
+        if len(kept.cells) > MOST_FIGURES:
+            raise StudyError(
+                _("a study can have %(most)s columns of figures; remove some first") % {"most": MOST_FIGURES}
+            )
+        kept.save()
+        record(study, by, "figures added", {"file": file, "columns": list(read.cells)})
+        _hold_again(study, by)
+
+
+def choose_figures(
+    run: FitRun, weighted_by: str, in_briefing: Sequence[str], removed: Sequence[str], by: Researcher | None = None
+) -> None:
+    """Store how areas are weighted and what briefings show, remove columns, and hold this fit against the rest."""
+    study = run.study
+    with transaction.atomic():
+        kept, _made = StudyFigures.objects.select_for_update().get_or_create(study=study)
+        kept.cells = {name: cells for name, cells in kept.cells.items() if name not in removed}
+        kept.weighted_by = "equal" if weighted_by in removed else weighted_by
+        kept.in_briefing = [name for name in in_briefing if name not in removed]
+        kept.save()
+        record(study, by, "figures chosen", {"weights": kept.weighted_by, "removed": list(removed)})
+        _hold_again(study, by, run)
+
+
+def _hold_again(study: Study, by: Researcher | None, run: FitRun | None = None) -> None:
+    """Forget what earlier figures gave, and hold a fit against today's: the last one, if none is named."""
+    Beside.objects.filter(fit__study=study).delete()
+    if run := run or whole_fits(study).filter(status=FitRun.Status.DONE).first():
+        Beside.objects.create(fit=run, asked_by=by)
+
+
+def hold_against_figures(run: FitRun) -> None:
+    """Ask for a fit to be held against its study's figures, if there are any."""
+    regions = run.study.areas.exclude(region="").exists()
+    if regions or StudyFigures.objects.filter(study=run.study).exists():
+        Beside.objects.get_or_create(fit=run)
 
 
 def again(run: FitRun, by: Researcher | None = None, how: str = "") -> FitRun:

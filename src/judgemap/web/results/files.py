@@ -20,7 +20,8 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
-from judgemap.report.pages.finish import fill_in
+from judgemap.report.pages.finish import before_annex, fill_in
+from judgemap.study.assess.findings import EQUAL
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.data.definition import OwnWords, write_definition
 from judgemap.study.fit.settings import FitSettings, View
@@ -28,7 +29,7 @@ from judgemap.web.judge.comparisons import History, area_ids, direction
 from judgemap.web.judge.models import Pair
 from judgemap.web.people.export import table
 from judgemap.web.results import actions
-from judgemap.web.results.models import FitFiles, FitRun, FitView, words_of
+from judgemap.web.results.models import Beside, FitFiles, FitRun, FitView, words_of
 from judgemap.web.results.pages import SeenMap, add_verdicts, fit_page, show_page, wanted_map
 from judgemap.web.results.pictures import with_streets
 from judgemap.web.server.errors import kind_page
@@ -36,7 +37,7 @@ from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.editing import definition_of
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.models import Study, StudyFigures
 
 if TYPE_CHECKING:
     from judgemap.study.fit.result import Fit
@@ -64,7 +65,7 @@ KINDS = {
     "pdf": ("-briefing.pdf", "application/pdf"),
 }
 """The kinds of downloads, with endings and media types: those of `study.downloads`, and two more."""
-OF_A_VIEW = ("csv", "geojson", "gpkg", "parquet", "draws")
+OF_A_VIEW = ("csv", "xlsx", "geojson", "gpkg", "parquet", "draws")
 """What can be downloaded of the panel's map too; of a judge's map, only the CSV."""
 ANSWERS_CHANGED = _(
     "some answers in this fit have gone because a judge withdrew; make a new fit and download its archive"
@@ -154,11 +155,12 @@ def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> Http
     seen = wanted_map(run, request.GET.dict())
     if seen.kept is not None and (kind not in OF_A_VIEW or (seen.kept.judge and kind != "csv")):
         raise Http404
-    name = _name(study, run) + (f"-{seen.view}" if seen.kept is not None else "")
+    by = request.GET.get("by", "")
+    name = _name(study, run) + (f"-{seen.view}" if seen.kept is not None else "") + ("-groups" if by else "")
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         path = Path(folder, f"{name}{ending}")
         try:
-            _write(study, seen, kind, path)
+            _write(study, seen, kind, path) if not by else _write_groups(seen, kind, path, by)
         except StudyError as error:
             return kind_page(request, 409, gettext("This file is not available"), sentence(error))
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type=media_type)
@@ -168,7 +170,8 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
     """Write a file: CSV and NetCDF from what is stored, the others with libraries that are slow to load."""
     run = seen.run
     if kind == "csv":
-        path.write_text(areas_csv(seen), encoding="utf-8")
+        text = areas_csv(seen)
+        path.write_text(text, encoding="utf-8" if text.isascii() else "utf-8-sig")  # the mark is for Excel
     elif kind == "netcdf":
         path.write_bytes(kept_file(run, "posterior.nc"))
     elif kind == "pdf":
@@ -189,6 +192,17 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
         from judgemap.study.export import write_download
 
         write_download(open_fit(run).seen_by(seen.view), kind, path)
+
+
+def _write_groups(seen: SeenMap, kind: str, path: Path, by: str) -> None:
+    """Write results by a column of the study's figures, as the page of figures shows them."""
+    from judgemap.study.assess.beside import group_areas
+    from judgemap.study.export import write_download
+
+    kept = StudyFigures.objects.filter(study=seen.run.study).first()
+    places = load_areas(seen.run.version)
+    grouping = group_areas(places, by, weights=kept.weighted_by if kept else EQUAL)
+    write_download(open_fit(seen.run).seen_by(seen.view), kind, path, grouping)
 
 
 def areas_csv(seen: SeenMap) -> str:
@@ -212,7 +226,9 @@ def has_briefing(run: FitRun) -> bool:
 def _briefing(run: FitRun) -> str:
     """Return the briefing with the researcher's current words, and with streets if they are switched on now."""
     text = FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
-    text = with_streets(text, run)
+    text = before_annex(
+        with_streets(text, run), Beside.objects.filter(fit=run).values_list("section", flat=True).first() or ""
+    )
     if run.withdrawn:
         said = gettext("Some judges whose answers this briefing counts have withdrawn since it was made.")
         text = text.replace("<!--byline-->", f"<p><strong>{escape(said)}</strong></p><!--byline-->", 1)

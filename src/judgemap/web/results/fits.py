@@ -274,6 +274,8 @@ def make_field(name: str) -> forms.Field:
     if setting.choices:
         chosen = [] if DEFAULTS[name] else [("", _("Chosen for you"))]
         return forms.ChoiceField(choices=[*chosen, *setting.choices.items()], **shown)
+    if setting.kind is str:
+        return forms.CharField(max_length=500, **shown)
     if setting.kind is bool:
         return forms.BooleanField(**shown)
     if setting.kind is int:

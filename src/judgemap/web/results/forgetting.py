@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, PopulationMap
-from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.results.models import Beside, FitArea, FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.server.database import delete_in_turns
 from judgemap.web.server.jobs import log_line
 from judgemap.web.studies.models import Study
@@ -130,6 +130,7 @@ def _remove_results(run: FitRun, why: str) -> None:
     FitFiles.objects.filter(fit=run).delete()
     FitView.objects.filter(fit=run).delete()
     FitArea.objects.filter(fit=run).delete()
+    Beside.objects.filter(fit=run).delete()
     PopulationMap.objects.filter(study_id=run.study_id, fit_number=run.number).delete()
     FitRun.objects.filter(pk=run.pk).update(
         status=FitRun.Status.FAILED, said=why, log=run.log + log_line(why), rows=[], findings={}, info={},

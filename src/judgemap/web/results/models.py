@@ -212,6 +212,31 @@ class Exclusion(models.Model):
         return f"{self.judge_id} left out"
 
 
+class Beside(Job):
+    """A fit held against its study's figures, worked out in the background. One per fit."""
+
+    NAME = "comparison with figures"
+    AGAIN = "Ask again."
+
+    fit = models.OneToOneField(FitRun, models.CASCADE, related_name="beside")
+    result = models.JSONField(default=dict)
+    """`study.assess.beside.Beside`, ready for JSON."""
+    section = models.TextField(blank=True)
+    """What a briefing shows of it, as HTML."""
+
+    class Meta:
+        constraints = job_constraints("beside")
+
+    def __str__(self) -> str:
+        return f"figures beside fit {self.fit_id}"
+
+    def work(self) -> None:
+        """Hold the fit against the figures."""
+        from judgemap.web.results.beside import work_out
+
+        work_out(self)
+
+
 def excluded_from(study: Study) -> list[str]:
     """Return the names of the judges who are left out of a study's fits, in order."""
     return sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))

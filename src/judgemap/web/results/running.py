@@ -39,7 +39,7 @@ from judgemap.study.fit.settings import FitSettings, View
 from judgemap.web.judge.comparisons import History, area_ids, direction
 from judgemap.web.judge.models import Answer, PopulationMap
 from judgemap.web.judge.pairs import pack_population
-from judgemap.web.results.actions import answered
+from judgemap.web.results.actions import answered, hold_against_figures
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
 from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView, whole_fits, words_of
@@ -175,6 +175,7 @@ def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
         outlast(partial(row.update, log=run.log, heard_at=timezone.now()))
         outlast(partial(forget_withdrawn, run, set(data.judges)))
         yield
+    outlast(partial(hold_against_figures, run))
     outlast(partial(FitRun.objects.filter(pk=run.pk).update, explained_at=timezone.now()))
 
 

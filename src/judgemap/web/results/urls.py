@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgemap.web.results import checks, compare, files, fits, judges, planning, risk_map
+from judgemap.web.results import beside, checks, compare, files, fits, judges, planning, risk_map
 
 FITS = "studies/<slug:slug>/fits/"
 DASHBOARD = "studies/<slug:slug>/dashboard/"
@@ -18,6 +18,9 @@ urlpatterns = [
     path(FIT + "checks", checks.checks, name="checks"),
     path(FIT + "compare", compare.compare, name="compare"),
     path(FIT + "sensitivity", compare.sensitivity, name="sensitivity"),
+    path(FIT + "figures", beside.figures, name="figures"),
+    path(FIT + "figures/add", beside.add, name="add_figures"),
+    path(FIT + "figures/choose", beside.choose, name="choose_figures"),
     path(FIT + "files", files.show_files, name="files"),
     path(FIT + "words", files.words, name="words"),
     path(FIT + "briefing", files.briefing, name="briefing"),

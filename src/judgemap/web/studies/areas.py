@@ -1,6 +1,7 @@
 """A version of a study in the form the statistics use: its areas, which of them are neighbours, and its design."""
 
 import io
+from collections.abc import Sequence
 
 import numpy as np
 from django.db.models import F, Q, QuerySet
@@ -12,9 +13,10 @@ from judgemap.core.model.car import intrinsic_car
 from judgemap.core.model.communicability import PairValues
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
+from judgemap.geo.figures import Figures
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import AreasSource
-from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
+from judgemap.web.studies.models import Area, Edge, Study, StudyFigures, StudyVersion
 
 
 def edges_in(version: StudyVersion) -> QuerySet[Edge]:
@@ -35,8 +37,20 @@ def area_names(study: Study) -> list[str]:
     return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
 
 
+REGION = "region"
+"""The column of figures with the larger place of each area, if the map has that."""
+
+
+def figures_of(study_id: int, rows: Sequence[Area]) -> Figures | None:
+    """Return the figures of a study's areas, by position, with the regions of its map among them; None if none."""
+    kept = StudyFigures.objects.filter(study_id=study_id).values_list("cells", "notes").first() or ({}, [])
+    regions = tuple(row.region for row in rows)
+    cells = ({REGION: regions} if any(regions) else {}) | {name: tuple(cells) for name, cells in kept[0].items()}
+    return Figures(tuple(row.code for row in rows), cells, tuple(kept[1])) if cells else None
+
+
 def load_areas(version: StudyVersion) -> Areas:
-    """Return a version's areas with names, graph and outlines, ready for a fit."""
+    """Return a version's areas with names, graph, outlines and figures, ready for a fit."""
     rows = list(Area.objects.filter(study_id=version.study_id).order_by("position"))
     geometry = None
     if all(row.outline for row in rows):
@@ -44,7 +58,8 @@ def load_areas(version: StudyVersion) -> Areas:
         import shapely
 
         geometry = geopandas.GeoSeries(shapely.from_geojson([row.outline for row in rows]), crs="EPSG:4326")
-    return Areas(tuple(row.code for row in rows), tuple(row.name for row in rows), load_graph(version), geometry)
+    ids, names = tuple(row.code for row in rows), tuple(row.name for row in rows)
+    return Areas(ids, names, load_graph(version), geometry, figures=figures_of(version.study_id, rows))
 
 
 def source_of(version: StudyVersion) -> AreasSource:

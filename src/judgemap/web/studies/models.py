@@ -178,6 +178,24 @@ class Area(models.Model):
         return self.name
 
 
+class StudyFigures(models.Model):
+    """Figures of a study's areas from elsewhere, such as deprivation or their district; see `geo.figures`."""
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="figures")
+    cells = models.JSONField(default=dict)
+    """The columns by name, each with a text for every area, by position."""
+    notes = models.JSONField(default=list)
+    """What did not match when they were uploaded."""
+    weighted_by = models.CharField(max_length=100, default="equal")
+    """How areas count in their group: equal, area, or a column."""
+    in_briefing = models.JSONField(default=list)
+    """The columns that the study's briefings show."""
+    changed_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"figures of {self.study_id}"
+
+
 class Drawing(models.Model):
     """All areas of a study on one map, drawn once: the page of the map only copies it."""
 

@@ -1,6 +1,6 @@
 """The briefing as one page: a front that stands on its own, then the details behind it, with diagnostics last."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,8 +15,9 @@ from judgemap.report.pages.briefing.about import HEADINGS, THIS, About, Gallery
 from judgemap.report.pages.page import Section, render
 from judgemap.report.words import tables
 from judgemap.report.words.text import MODELS, capital, counted, isolated, listed
-from judgemap.study.assess.beside import NOT_CAUSE, Grouping, follows
+from judgemap.study.assess.beside import Grouping, follows
 from judgemap.study.assess.comparing import compare_fits
+from judgemap.study.assess.findings import NOT_CAUSE
 from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.result import Fit
@@ -159,6 +160,12 @@ def _otherwise(fit: Fit, about: About, gallery: Gallery) -> Section:
     )
     table = tables.correlations({THIS: fit, **about.others})
     return Section("What if it had been done differently?", tuple(changes), table=table, gallery=pictures)
+
+
+def sections_beside(fit: Fit, groups: Sequence[Grouping], columns: Sequence[str]) -> str:
+    """Return what a briefing shows by group and beside figures, as HTML to insert into one that is made already."""
+    sections = [*(_by_group(fit, each) for each in groups), *(_beside(fit, column) for column in columns)]
+    return render("sections.html", sections=sections)
 
 
 def _by_group(fit: Fit, by: Grouping) -> Section:

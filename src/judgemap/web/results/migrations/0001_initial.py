@@ -295,4 +295,63 @@ class Migration(migrations.Migration):
                 condition=models.Q(("progress__gte", 0), ("progress__lte", 1)), name="plan_progress"
             ),
         ),
+        migrations.CreateModel(
+            name="Beside",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("asked_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "status",
+                    models.CharField(
+                        choices=[
+                            ("waiting", "Waiting"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                            ("cancelled", "Cancelled"),
+                            ("lost", "Lost"),
+                        ],
+                        default="waiting",
+                        max_length=10,
+                    ),
+                ),
+                ("progress", models.FloatField(default=0.0)),
+                ("said", models.CharField(blank=True, max_length=400)),
+                ("log", models.TextField(blank=True)),
+                ("cancel_asked", models.BooleanField(default=False)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("heard_at", models.DateTimeField(null=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+                ("result", models.JSONField(default=dict)),
+                ("section", models.TextField(blank=True)),
+                (
+                    "asked_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "fit",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="beside", to="results.fitrun"
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("status__in", ["waiting", "running", "done", "failed", "cancelled", "lost"])
+                        ),
+                        name="beside_status",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("progress__gte", 0), ("progress__lte", 1)), name="beside_progress"
+                    ),
+                ],
+            },
+        ),
     ]

@@ -536,4 +536,21 @@ class Migration(migrations.Migration):
                 condition=models.Q(("progress__gte", 0), ("progress__lte", 1)), name="draft_progress"
             ),
         ),
+        migrations.CreateModel(
+            name="StudyFigures",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("cells", models.JSONField(default=dict)),
+                ("notes", models.JSONField(default=list)),
+                ("weighted_by", models.CharField(default="equal", max_length=100)),
+                ("in_briefing", models.JSONField(default=list)),
+                ("changed_at", models.DateTimeField(auto_now=True)),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="figures", to="studies.study"
+                    ),
+                ),
+            ],
+        ),
     ]

@@ -45,7 +45,7 @@ from judgemap.web.studies.keeping import remove_study
 from judgemap.web.studies.log import record
 from judgemap.web.studies.making import PARTS, WholeMap, create_study, store_study
 from judgemap.web.studies.models import Area, Draft, Study, Upload
-from judgemap.web.studies.upload.records import Answer, Chosen, Inspection
+from judgemap.web.studies.upload.records import Answer, Chosen, Inspection, KnownAreas, ReadFigures
 
 if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile
@@ -267,8 +267,10 @@ LARGEST = 25_000_000
 LARGEST_UNZIPPED = 250_000_000
 MOST_FILES = 60
 ENDINGS = (".geojson", ".json", ".topojson", ".gpkg", ".kml", ".kmz", ".zip")
+FIGURES = (".csv", ".tsv", ".txt", ".xlsx")
+LARGEST_FIGURES = 10_000_000
 TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods")
-DRIVERS = frozenset({"GeoJSON", "TopoJSON", "GPKG", "ESRI Shapefile", "KML"})
+DRIVERS = frozenset({"GeoJSON", "TopoJSON", "GPKG", "ESRI Shapefile", "KML", "XLSX"})
 READER = "judgemap.web.studies.upload.reading"
 TOO_MUCH = gettext_noop("the file is too large or too complex to read here; simplify its boundaries and try again")
 
@@ -325,6 +327,30 @@ def check_zip(content: bytes) -> None:
         raise StudyError(_("the zip file has a password; zip the map again, without one"))
 
 
+def read_figures(sent: "UploadedFile", areas: Areas) -> ReadFigures:
+    """Read an uploaded table of figures, or boundaries of larger places, and match it to areas."""
+    import shapely
+
+    name = safe_name(sent.name or "")
+    ending = Path(name).suffix.lower()
+    if ending in FIGURES:
+        if (sent.size or 0) > LARGEST_FIGURES:
+            raise StudyError(_("the table is larger than 10 MB; keep the rows and columns that you need"))
+        content = sent.read()
+        if ending == ".xlsx":
+            check_zip(content)
+    elif ending in ENDINGS:
+        name, content = take_file(sent)
+    else:
+        raise StudyError(_("choose a .csv or .xlsx file, or boundaries of districts as .geojson, .gpkg or .zip"))
+    outlines = [] if areas.geometry is None else shapely.to_wkb(areas.geometry.to_numpy(), hex=True).tolist()
+    known = msgspec.json.encode(KnownAreas(list(areas.ids), list(areas.names), outlines))
+    read = _run("figures", name, content, known).figures
+    if read is None:
+        raise StudyError(_(TOO_MUCH))
+    return read
+
+
 def inspect_file(name: str, content: bytes, layer: str = "") -> Inspection:
     """Inspect a boundary file."""
     found = _run("inspect", name, content, Chosen(layer=layer)).inspection
@@ -352,12 +378,14 @@ def read_file(name: str, content: bytes, chosen: Chosen, hear: Hear = unheard) -
     return areas, read.regions
 
 
-def _run(action: str, name: str, content: bytes, chosen: Chosen, hear: Hear = unheard) -> Answer:
-    """Run the reader, and return its answer or raise its sentence."""
+def _run(action: str, name: str, content: bytes, told: Chosen | bytes, hear: Hear = unheard) -> Answer:
+    """Run the reader, and return its answer or raise its sentence; what is told as bytes goes into a file."""
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
-        path = Path(folder, safe_name(name))
+        path, other = Path(folder, safe_name(name)), Path(folder, "told")
         path.write_bytes(content)
-        arguments = [action, str(path), msgspec.json.encode(chosen).decode()]
+        if isinstance(told, bytes):
+            other.write_bytes(told)
+        arguments = [action, str(path), str(other) if isinstance(told, bytes) else msgspec.json.encode(told).decode()]
         try:
             written = run_reader(READER, arguments, Path(folder), reader_environment(folder, DRIVERS), hear)
             answer = msgspec.json.decode(written, type=Answer)

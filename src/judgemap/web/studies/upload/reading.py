@@ -1,6 +1,7 @@
 """Reads an uploaded boundary file in a separate process, confined by `judgemap.web.server.sandbox`.
 
-Run as ``python -m judgemap.web.studies.upload.reading inspect FILE OPTIONS`` or ``… read FILE OPTIONS``; writes JSON.
+Run as ``python -m judgemap.web.studies.upload.reading inspect FILE OPTIONS``, ``… read FILE OPTIONS`` or
+``… figures FILE AREAS``; writes JSON.
 Whatever the file makes this process do happens here and not in the server.
 """
 
@@ -23,7 +24,9 @@ from judgemap.web.studies.upload.records import (
     FaultyRows,
     Guess,
     Inspection,
+    KnownAreas,
     ReaderError,
+    ReadFigures,
     ReadMap,
     Spot,
     Whereabouts,
@@ -39,6 +42,8 @@ MOST_AREAS = 50_000
 MOST_POINTS = 3_000_000
 MOST_COLUMNS = 300
 LONGEST_LABEL = 200
+MOST_FIGURES, LONGEST_FIGURE = 60, 100
+"""Columns of figures, and characters in the name of one."""
 EXAMPLES = 4
 MOST_LISTED = 10
 NUMBERED, NAMES = "judgemap id", "judgemap name"
@@ -56,8 +61,11 @@ def main(arguments: list[str]) -> int:
     action, path = arguments[0], Path(arguments[1])
     missing = confine(path.parent)
     try:
-        chosen = msgspec.json.decode(arguments[2], type=Chosen)
-        answer = Answer(inspect(path, chosen.layer)) if action == "inspect" else Answer(map=read(path, chosen))
+        if action == "figures":
+            answer = Answer(figures=match(path, Path(arguments[2])))
+        else:
+            chosen = msgspec.json.decode(arguments[2], type=Chosen)
+            answer = Answer(inspect(path, chosen.layer)) if action == "inspect" else Answer(map=read(path, chosen))
     except ReaderError as error:
         answer = Answer(error=error.text, values=error.values, field=error.field)
     except StudyError as error:
@@ -238,6 +246,29 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
         notes=[tidy(note) for note in (*[f"{each}." for each in settled], *areas.notes)],
         outlines=shapely.to_wkb(outlines.to_numpy(), hex=True).tolist(),
     )
+
+
+def match(path: Path, known: Path) -> ReadFigures:
+    """Match a table of figures, or a boundary file of larger places, to the areas of a study."""
+    import geopandas
+    import shapely
+
+    from judgemap.core.model.graph import AreaGraph
+    from judgemap.geo.figures import read_figures
+    from judgemap.geo.maps import NO_EDGES, Areas
+
+    there = msgspec.json.decode(known.read_bytes(), type=KnownAreas)
+    geometry = geopandas.GeoSeries(shapely.from_wkb(there.outlines), crs="EPSG:4326") if there.outlines else None
+    areas = Areas(tuple(there.ids), tuple(there.names), AreaGraph(len(there.ids), NO_EDGES), geometry)
+    read = read_figures(path, areas)
+    if len(read.cells) > MOST_FIGURES:
+        text = _("the table has %(columns)s columns; keep the %(most)s that you need")
+        raise ReaderError(text, columns=len(read.cells), most=MOST_FIGURES)
+    cells = {
+        tidy(name)[:LONGEST_FIGURE]: [tidy(cell)[:LONGEST_LABEL] for cell in cells]
+        for name, cells in read.cells.items()
+    }
+    return ReadFigures(cells, [tidy(note) for note in read.notes])
 
 
 def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":

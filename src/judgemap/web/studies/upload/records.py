@@ -139,11 +139,27 @@ class ReaderError(StudyError):
         self.text, self.values = text, {name: str(value) for name, value in values.items()}
 
 
+class KnownAreas(msgspec.Struct, frozen=True):
+    """The areas that a table of figures is matched to; outlines as in `ReadMap`, empty if there is no map."""
+
+    ids: list[str]
+    names: list[str]
+    outlines: list[str]
+
+
+class ReadFigures(msgspec.Struct, frozen=True):
+    """The columns of a table of figures, in the order of the areas, and what did not match."""
+
+    cells: dict[str, list[str]]
+    notes: list[str]
+
+
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the reader writes: a result, or a sentence that says why there is none."""
 
     inspection: Inspection | None = None
     map: ReadMap | None = None
+    figures: ReadFigures | None = None
     error: str = ""
     values: dict[str, str] = {}
     """What stands in the sentence for its named places."""
