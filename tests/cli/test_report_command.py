@@ -105,6 +105,7 @@ def test_pdf_beside_the_page_and_alone(judgemap, spatial, tmp_path):
     assert result.status == 0, result.err
     assert (tmp_path / "a.html").exists()
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "a-annex.pdf").read_bytes().startswith(b"%PDF")
     result = judgemap("report", spatial, "-o", tmp_path / "b.pdf")
     assert result.out.startswith(f"The briefing is {tmp_path / 'b.pdf'}\nVerdict: ")
     assert not (tmp_path / "b.html").exists()

@@ -6,7 +6,7 @@ import pytest
 
 import judgemap as jm
 from judgemap.report.pages.briefing import About, briefing
-from judgemap.report.pages.finish import find_renderer, write_pdf
+from judgemap.report.pages.finish import annex_alone, find_renderer, two_pages, write_pdf
 
 
 @pytest.fixture
@@ -50,10 +50,13 @@ def test_a_real_browser_prints_the_briefing(fit, study, tmp_path):
     if find_renderer() is None:
         pytest.skip("there is no Chromium on this machine")
     about = About("Wards", "Which of the two has the LOWER rate?", study.data)
-    pdf = write_pdf(briefing(fit, about), tmp_path / "report.pdf").read_bytes()
+    html = briefing(fit, about)
+    front = write_pdf(two_pages(html), tmp_path / "two.pdf").read_bytes()
+    assert len(re.findall(rb"/Type /Page\b", front)) == 2
+    pdf = write_pdf(annex_alone(html), tmp_path / "annex.pdf").read_bytes()
     assert pdf.startswith(b"%PDF")
     sizes = {
         tuple(round(float(side)) for side in box) for box in re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
     }
     assert sizes == {(595, 842)}, "A4 throughout"
-    assert 6 <= len(re.findall(rb"/Type /Page\b", pdf)) <= 14
+    assert 4 <= len(re.findall(rb"/Type /Page\b", pdf)) <= 12

@@ -90,6 +90,9 @@ TABLE = [
     ("results:figures", "get", {}, READ),
     ("results:add_figures", "post", {}, BAD),
     ("results:choose_figures", "post", {}, MOVE),
+    ("results:share", "get", {}, READ),
+    ("results:share", "post", {"name": ""}, BAD),
+    ("results:revoke_link", "post", {"link": "1"}, MOVE),
     ("results:files", "get", {}, READ),
     ("results:words", "post", {}, MOVE),
     ("results:briefing", "get", {}, READ),
@@ -102,9 +105,9 @@ TABLE = [
 ELSEWHERE = {
     "studies:": {"list", "upload", "columns", "making", "cancel", "undelete", "markdown", "whole"},
     "inviting:": {"export"},
-    "judge:": "all", "accounts:": "all", "api-v1:": "all", "": "all",
+    "judge:": "all", "accounts:": "all", "api-v1:": "all", "reading:": "all", "": "all",
 }  # fmt: skip
-"""Addresses without a study, with a base map, for judges and programs, or whose export needs its own transaction."""
+"""Addresses without a study, with a base map, for judges, readers and programs, or with a transaction of their own."""
 MORE = {
     "studies:translate": ["fr"], "studies:area": [0], "studies:shapes": [0, 0, 0], "results:area": [3],
     "results:picture": ["traces"], "results:download": ["csv"],

@@ -40,7 +40,7 @@ def report(
         list[str] | None,
         typer.Option(help="Another fit to compare with, as in 'without judge 12=DIR'. Repeatable."),
     ] = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Also write a PDF; needs Chromium or Chrome.")] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also write PDFs: two pages, and the annex; needs Chromium or Chrome.")] = False,
     pictures: Annotated[
         Path | None, typer.Option(help="Folder for every figure as SVG and PDF, one journal column wide.")
     ] = None,
@@ -99,7 +99,7 @@ def report(
     gallery = Gallery(fit, about, other)
     if output is not None:
         for path in _write(briefing(fit, about, other, gallery), output, pdf=pdf):
-            typer.echo(f"The briefing is {path}")
+            typer.echo(f"The {'annex' if path.stem.endswith('-annex') else 'briefing'} is {path}")
         typer.echo("\n".join(verdict_lines(verdict(fit, about))).rstrip())
     if pictures is not None:
         from judgemap.report.pages.briefing.about import write_figures
@@ -150,9 +150,11 @@ def _write(html: str, output: Path, *, pdf: bool) -> list[Path]:
     if output.suffix.lower() != ".pdf":
         written.append(write_whole(output, html.encode()))
     if pdf or not written:
-        from judgemap.report.pages.finish import write_pdf
+        from judgemap.report.pages.finish import annex_alone, two_pages, write_pdf
 
-        written.append(write_pdf(html, output.with_suffix(".pdf")))
+        annex = output.with_name(f"{output.stem}-annex.pdf")
+        written.append(write_pdf(two_pages(html), output.with_suffix(".pdf")))
+        written.append(write_pdf(annex_alone(html), annex))
     return written
 
 

@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from judgemap.web.api.urls import interface
-from judgemap.web.results.urls import fits_urls
+from judgemap.web.results.urls import fits_urls, reading_urls
 from judgemap.web.server.health import healthz
 
 urlpatterns = [
@@ -13,6 +13,7 @@ urlpatterns = [
     path("", include("judgemap.web.studies.urls")),
     path("", include("judgemap.web.dashboard.urls")),
     path("", include(fits_urls)),
+    path("", include(reading_urls)),
     path("", include("judgemap.web.results.urls")),
     path("", include("judgemap.web.api.urls")),
     path("", include("judgemap.web.accounts.urls")),

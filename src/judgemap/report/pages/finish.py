@@ -92,6 +92,30 @@ def add_streets(html: str, svg: str, alt: str, caption: str) -> str:
     return before_annex(html, str(PAGE.format(address=address, alt=alt, caption=caption)))
 
 
+CUT, END = "<!--annex-->", "</main>"
+"""Where the two pages of a briefing end, and where its annex does."""
+
+
+def two_pages(html: str) -> str:
+    """Return the two pages of a briefing without its annex.
+
+    >>> two_pages("<main>Front<!--annex-->Details</main><footer>")
+    '<main>Front</main><footer>'
+    """
+    before, cut, after = html.partition(CUT)
+    return before + END + after.partition(END)[2] if cut else html
+
+
+def annex_alone(html: str) -> str:
+    """Return the annex of a briefing without its two pages, under the same title.
+
+    >>> annex_alone("<title>Wards</title><main>Front<!--annex-->Details</main>")
+    '<title>Wards</title><main>Details</main>'
+    """
+    before, cut, after = html.partition(CUT)
+    return before[: before.index("<main>") + len("<main>")] + after if cut else html
+
+
 def before_annex(html: str, section: str) -> str:
     """Put a section before the annex of a briefing, if it has one."""
     before, annex, after = html.partition(ANNEX)

@@ -63,6 +63,7 @@ KINDS = {
     "netcdf": (".nc", "application/netcdf"),
     "replication": ("-replication.zip", "application/zip"),
     "pdf": ("-briefing.pdf", "application/pdf"),
+    "annex": ("-annex.pdf", "application/pdf"),
 }
 """The kinds of downloads, with endings and media types: those of `study.downloads`, and two more."""
 OF_A_VIEW = ("csv", "xlsx", "geojson", "gpkg", "parquet", "draws")
@@ -127,7 +128,7 @@ def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> H
 @fit_page
 def briefing(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show the briefing as it is, in a sandbox: it brings its own styles, and no script may run in it."""
-    text = _briefing(run)
+    text = briefing_text(run)
     if not text:
         raise Http404
     response = HttpResponse(text, headers={"Content-Security-Policy": BRIEFING_POLICY})
@@ -174,15 +175,15 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
         path.write_text(text, encoding="utf-8" if text.isascii() else "utf-8-sig")  # the mark is for Excel
     elif kind == "netcdf":
         path.write_bytes(kept_file(run, "posterior.nc"))
-    elif kind == "pdf":
-        from judgemap.report.pages.finish import write_pdf
+    elif kind in ("pdf", "annex"):
+        from judgemap.report.pages.finish import annex_alone, two_pages, write_pdf
 
-        text = _briefing(run)
+        text = briefing_text(run)
         if not text:
             raise StudyError(
                 gettext("the briefing of this fit is not ready yet; come back in a minute, or make a new fit")
             )
-        write_pdf(text, path)
+        write_pdf(two_pages(text) if kind == "pdf" else annex_alone(text), path)
     elif kind == "replication":
         from judgemap.study.export import replication
 
@@ -223,7 +224,7 @@ def has_briefing(run: FitRun) -> bool:
     return FitFiles.objects.filter(fit=run).exclude(briefing="").exists()
 
 
-def _briefing(run: FitRun) -> str:
+def briefing_text(run: FitRun) -> str:
     """Return the briefing with the researcher's current words, and with streets if they are switched on now."""
     text = FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
     text = before_annex(

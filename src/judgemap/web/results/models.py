@@ -237,6 +237,33 @@ class Beside(Job):
         work_out(self)
 
 
+class ReadingLink(models.Model):
+    """A link with which anybody can read a fit's results, without an account; see `reading`."""
+
+    fit = models.ForeignKey(FitRun, models.CASCADE, related_name="reading_links")
+    token_hash = models.CharField(max_length=64, unique=True)
+    name = models.CharField(max_length=60)
+    """Whom it is for, in the researcher's words."""
+    shows = models.JSONField(default=list)
+    """map, table, briefing."""
+    password = models.CharField(max_length=200, blank=True)
+    """As Django hashes passwords; empty for none."""
+    until = models.DateField(null=True)
+    """The last day on which it works."""
+    embeds = models.BooleanField(default=False)
+    """Whether other sites may show it in a frame."""
+    created_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (
+            models.CheckConstraint(condition=Q(embeds=False) | Q(password=""), name="reading_link_frame_is_open"),
+        )
+
+    def __str__(self) -> str:
+        return f"reading link of fit {self.fit_id}"
+
+
 def excluded_from(study: Study) -> list[str]:
     """Return the names of the judges who are left out of a study's fits, in order."""
     return sorted(Exclusion.objects.filter(judge__study=study).values_list("judge_id", flat=True))

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from judgemap.web.results import beside, checks, compare, files, fits, judges, planning, risk_map
+from judgemap.web.results import beside, checks, compare, files, fits, judges, planning, reading, risk_map
 
 FITS = "studies/<slug:slug>/fits/"
 DASHBOARD = "studies/<slug:slug>/dashboard/"
@@ -21,6 +21,8 @@ urlpatterns = [
     path(FIT + "figures", beside.figures, name="figures"),
     path(FIT + "figures/add", beside.add, name="add_figures"),
     path(FIT + "figures/choose", beside.choose, name="choose_figures"),
+    path(FIT + "share", reading.share, name="share"),
+    path(FIT + "share/revoke", reading.revoke, name="revoke_link"),
     path(FIT + "files", files.show_files, name="files"),
     path(FIT + "words", files.words, name="words"),
     path(FIT + "briefing", files.briefing, name="briefing"),
@@ -47,4 +49,13 @@ fits_urls = (
         path(DASHBOARD + "plan/news", planning.plan_news, name="plan_news"),
     ],
     "fits",
+)
+reading_urls = (
+    [
+        path("r/<slug:token>/", reading.page, name="page"),
+        path("r/<slug:token>/map.svg", reading.map_picture, name="map"),
+        path("r/<slug:token>/areas.csv", reading.table, name="table"),
+        path("r/<slug:token>/briefing", reading.briefing, name="briefing"),
+    ],
+    "reading",
 )

@@ -35,7 +35,7 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001 - Django's
     """Answer an address that does not exist, or a link that is not one of ours."""
     text = _("There is nothing at this address. If you were sent a link, check that you copied all of it.")
-    of_judge = request.path.startswith(("/s/", "/j/"))  # the start page is for researchers
+    of_judge = request.path.startswith(("/s/", "/j/", "/r/"))  # the start page is for researchers
     return kind_page(request, 404, _("Page not found"), text, home="" if of_judge else "/")
 
 

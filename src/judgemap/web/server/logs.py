@@ -11,7 +11,7 @@ from judgemap.web.server.database import is_outage
 SECONDS_BETWEEN_OUTAGES = 30.0
 HIDDEN = "…"
 SECRETS = (
-    (re.compile(r"/(j|s|first|invitation)/[^/\s'\"?]+"), rf"/\1/{HIDDEN}"),
+    (re.compile(r"/(j|s|r|first|invitation)/[^/\s'\"?]+"), rf"/\1/{HIDDEN}"),
     (re.compile(r"\bjm_[\w-]+"), HIDDEN),
     (re.compile(r"\b(?:[A-Z2-7]{4}-){3}[A-Z2-7]{4}\b"), HIDDEN),
     (re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"), HIDDEN),

@@ -354,4 +354,32 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
+        migrations.CreateModel(
+            name="ReadingLink",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("token_hash", models.CharField(max_length=64, unique=True)),
+                ("name", models.CharField(max_length=60)),
+                ("shows", models.JSONField(default=list)),
+                ("password", models.CharField(blank=True, max_length=200)),
+                ("until", models.DateField(null=True)),
+                ("embeds", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("revoked_at", models.DateTimeField(null=True)),
+                (
+                    "fit",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="reading_links", to="results.fitrun"
+                    ),
+                ),
+            ],
+            options={
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("embeds", False), ("password", ""), _connector="OR"),
+                        name="reading_link_frame_is_open",
+                    )
+                ],
+            },
+        ),
     ]
