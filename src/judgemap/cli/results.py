@@ -40,7 +40,9 @@ def report(
         list[str] | None,
         typer.Option(help="Another fit to compare with, as in 'without judge 12=DIR'. Repeatable."),
     ] = None,
-    pdf: Annotated[bool, typer.Option("--pdf", help="Also write PDFs: two pages, and the annex; needs Chromium or Chrome.")] = False,
+    pdf: Annotated[
+        bool, typer.Option("--pdf", help="Also as PDF, two pages and an annex; needs Chromium or Chrome.")
+    ] = False,
     pictures: Annotated[
         Path | None, typer.Option(help="Folder for every figure as SVG and PDF, one journal column wide.")
     ] = None,
@@ -231,7 +233,11 @@ def export(
     else:
         fit = open_fit(results, view)
         grouping = _grouping(fit, by, weighted_by, figures or [])
-        write_download(fit, kind, output, grouping)
+        written = write_download(fit, kind, output, grouping)
+        if kind == "gpkg":
+            from judgemap.report.figures.qgis import add_style
+
+            add_style(written)
         for note in () if grouping is None else grouping.notes:
             typer.echo(f"Note: {note}")
     typer.echo(f"Written: {output}")

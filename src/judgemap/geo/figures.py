@@ -11,12 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, frozen_floats
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
 from judgemap.geo.csvfiles import Table, as_table, defused, did_you_mean, quoted, read_number, read_table
@@ -222,7 +223,8 @@ def larger_places(areas: Areas, path: Path) -> Figures:
     return Figures(areas.ids, {path.stem: tuple("" if each < 0 else larger.names[each] for each in best)}, tuple(notes))
 
 
-def _numbers(cells: Sequence[str]) -> FloatArray | None:
+@lru_cache(maxsize=64)  # a page asks several times what each column is
+def _numbers(cells: tuple[str, ...]) -> FloatArray | None:
     """Return a column's numbers, nan where there are none; None if it has other text, or nothing at all."""
     written = [cell for cell in cells if "," in cell]
     # 1,234 is a thousand and more if every comma of the column stands before three digits, and else a decimal comma.
@@ -230,7 +232,7 @@ def _numbers(cells: Sequence[str]) -> FloatArray | None:
     values = [_number(cell, thousands=thousands) for cell in cells]
     if None in values or all(value != value for value in values):  # noqa: PLR0124 - nan is not itself
         return None
-    return np.array(values, dtype=np.float64)
+    return frozen_floats(values)
 
 
 def _number(cell: str, *, thousands: bool) -> float | None:

@@ -368,7 +368,8 @@ class Follows:
     @property
     def sentence(self) -> str:
         """What the correlation says, in a sentence."""
-        numbers = f"rank correlation {self.median:+.2f}, 95 % interval {self.low:+.2f} to {self.high:+.2f}"
+        numbers = f"rank correlation {self.median:.2f}, 95 % interval {self.low:.2f} to {self.high:.2f}"
+        numbers = numbers.replace("-", "−")
         if self.low <= 0 <= self.high:
             return f"The map does not clearly follow {self.column} ({numbers})."
         size = abs(self.median)

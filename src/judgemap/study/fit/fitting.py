@@ -270,7 +270,7 @@ def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = No
         from judgemap.study.fit.clusters import run_clusters  # compiles its sampler, which other models do not need
 
         return run_clusters(data, counts, areas, run)
-    if given is None and Z is None and settings.takes_sparse(len(areas)):
+    if given is None and settings.takes_sparse(len(areas)):
         return run_large(data, areas, run)
     if settings.needs_panel(data):
         settings.check_size(len(areas))

@@ -547,7 +547,7 @@ class FitSettings:
 
     def takes_sparse(self, n_areas: int) -> bool:
         """Whether the sampler for large maps is used: it needs a sparse prior, and knows of ties and judges' views."""
-        if self.side or self.attention or self.lapses or self.smoothness == "infer":
+        if self.side or self.attention or self.lapses or self.smoothness == "infer" or self.covariates is not None:
             return False
         prior = self.prior or (PAPER["prior"] if self.as_in_paper else PLAIN)
         sparse = self.model == "standard" or prior in (("car",) if self.differ else FOR_LARGE_MAPS)

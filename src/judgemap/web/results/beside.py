@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -31,6 +31,7 @@ from judgemap.web.studies.models import Study, StudyFigures
 
 WIDE, HIGH = 640.0, 400.0
 """Width and height of a scatter, in its own units."""
+ENDS: tuple[Literal["risk_median", "risk_low", "risk_high"], ...] = ("risk_median", "risk_low", "risk_high")
 TICKS = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -67,11 +68,14 @@ class ChooseForm(StudyForm):
 
 
 class Scatter(NamedTuple):
-    """Risk against a figure: points with their intervals, the line that the figure suggests, and the ticks."""
+    """Risk against a figure, as paths for all areas at once, so that thousands are drawn quickly."""
 
-    points: list[tuple[float, float, float, float, str, bool]]
-    """x, y, the ends of the interval, what to say about it, and whether it stands out."""
+    dots: str
+    intervals: str
     line: str
+    """What the figure suggests."""
+    out: list[tuple[float, float, float, float, str]]
+    """The areas that stand out: x, y, the ends of the interval, and the name."""
     across: list[tuple[float, str]]
     up: list[tuple[float, str]]
 
@@ -168,7 +172,6 @@ def _wanted(asked: str, there: Sequence[str]) -> str:
 def draw_scatter(values: FloatArray, rows: Sequence[RiskRow], held: Follows) -> Scatter:
     """Draw the risk of each area, with its interval, against a figure."""
     known = np.flatnonzero(np.isfinite(values)).tolist()
-    out = {each.area for each in held.out}
     lowest, highest = min(rows[at]["risk_low"] for at in known), max(rows[at]["risk_high"] for at in known)
     least, most = float(values[known].min()), float(values[known].max())
 
@@ -178,14 +181,12 @@ def draw_scatter(values: FloatArray, rows: Sequence[RiskRow], held: Follows) -> 
     def y(risk: float) -> float:
         return round(HIGH * (highest - risk) / (highest - lowest), 1)
 
-    points = [
-        (x(values[at]), y(row["risk_median"]), y(row["risk_low"]), y(row["risk_high"]), row["name"], at in out)
-        for at in known
-        for row in (rows[at],)
-    ]
+    places = {at: (x(values[at]), *(y(rows[at][end]) for end in ENDS)) for at in known}
     return Scatter(
-        points,
+        "".join(f"M{across} {middle}h0" for across, middle, _, _ in places.values()),
+        "".join(f"M{across} {low}V{high}" for across, _, low, high in places.values()),
         " ".join(f"{x(value)},{y(risk)}" for value, risk in held.line),
+        [(*places[each.area], each.name) for each in held.out if each.area in places],
         [(x(each), number(each)) for each in _ticks(least, most)],
         [(y(each), number(each)) for each in _ticks(lowest, highest)],
     )

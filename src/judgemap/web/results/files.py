@@ -162,6 +162,10 @@ def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> Http
         path = Path(folder, f"{name}{ending}")
         try:
             _write(study, seen, kind, path) if not by else _write_groups(seen, kind, path, by)
+            if kind == "gpkg":
+                from judgemap.report.figures.qgis import add_style
+
+                add_style(path)
         except StudyError as error:
             return kind_page(request, 409, gettext("This file is not available"), sentence(error))
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name, content_type=media_type)

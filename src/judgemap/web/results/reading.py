@@ -37,6 +37,8 @@ from judgemap.web.studies.models import Study
 
 SHOWS = {"map": _("The map"), "table": _("The table of areas"), "briefing": _("The briefing")}
 MOST_LINKS = 50
+MOST_ROWS = 200
+"""How many areas the page lists; the file has all."""
 PASSWORDS = Brake("reading passwords", most=10, seconds=60.0)
 REMEMBERED = timedelta(hours=8)
 """For how long a browser that gave the password is not asked again."""
@@ -174,7 +176,7 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
     context = {
         "study": run.study, "run": run, "token": token, "shows": link.shows, "verdict": run.verdict,
         "facts": facts_of(run.record.data), "whose": run.record.made_by, "until": link.until,
-        "rows": [rows[at] for at in by_risk(rows)],
+        "rows": [rows[at] for at in by_risk(rows)[:MOST_ROWS]], "count": len(rows),
     }  # fmt: skip
     return _kept_in(render(request, "reading/page.html", context), link)
 
