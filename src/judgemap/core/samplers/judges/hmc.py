@@ -69,9 +69,9 @@ FINER, FIRST_STEPS = 4, 6
 """The first steps of a chain make this many times as many kicks. Where judges are alike, log σ² has a long tail to the
 left and a wall to the right: a chain that starts on the wall comes down by fine steps only."""
 MOST_RESTARTS = 5
-WIDE, WIDE_STEP = 0.6, 1.5
-"""With few answers, log α² has a standard deviation above the first: `move_widely` then follows every trajectory, with
-slices that begin as wide as the second."""
+WIDE, WIDE_STEP, BEFORE_WIDE = 0.6, 1.5, 5
+"""With few answers, log α² has a standard deviation above the first: `move_widely` then follows every five
+trajectories, which cost about as much, with slices that begin as wide as the second."""
 ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
 """Steps of each round; the second half counts. If judges do not differ, the first coordinates are good already."""
 PILOT_TURNS = (0.5, 1.2)
@@ -85,7 +85,8 @@ DIMMER = 1.5
 SHEARS, SHEAR_STEP = 6, 0.5
 """How many batches of draws say how coordinates move with the scales, and over which distance."""
 CHAINS, BATCH = 16, 8
-"""The most chains of a pilot, and those of a batch: a matrix is read from memory once for all of them."""
+"""The most chains of a pilot, and those of a batch, for each of which a matrix is read once. Where reading them from
+memory takes longest, a batch has as many as a pilot."""
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
 FIRST_TIE_LOGIT = -1.4
@@ -137,10 +138,12 @@ def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True, wid
         return settled(rng, target, start(rng, target, q), FINER * kicks)
 
     def step(rng: np.random.Generator, state: JudgesState) -> JudgesState:
-        state = trajectory(rng, target, state, kicks)
+        for _ in range(BEFORE_WIDE if widely else 1):
+            state = trajectory(rng, target, state, kicks)
         return move_widely(rng, target, state) if widely else state
 
-    return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), BATCH)
+    width = BATCH if target.coordinates.views.G.dtype == np.float64 else CHAINS
+    return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), width)
 
 
 def pilot_width(target: JudgesTarget) -> int:

@@ -22,8 +22,9 @@ from judgemap.core.model.outcomes import Answers, Wins
 from judgemap.core.samplers.kernel import Arrays
 from judgemap.core.types import FloatArray, IntArray
 
-DOUBLE_LIMIT = 10_000_000
-"""With more entries than this, all G_k are kept in single precision: C_u is then off by one part in ten million."""
+DOUBLE_LIMIT = 2_000_000
+"""With more entries than this, all G_k are kept in single precision, because they no longer fit into the processor's
+caches: C_u is then off by one part in ten million."""
 NOTHING = 1e-10
 """A direction counts as unseen if the rows say less than this share about it of what they say about the best one."""
 
