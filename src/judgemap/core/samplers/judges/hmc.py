@@ -60,7 +60,8 @@ if TYPE_CHECKING:
 
 TURNS = (1.0, 1.3)
 """The range of a trajectory's length, as shares of a quarter turn: a little beyond it, which helps the scales most."""
-GOOD_ACCEPTANCE = 0.8
+GOOD_ACCEPTANCE, LOWEST_ACCEPTANCE = 0.8, 0.3
+"""The mean of all proposals, and of the tenth that are least likely to be accepted."""
 MOST_KICKS = 64
 START_SPREAD = 1.5
 """How much wider than the posterior the map and the scales start. Judges' effects start only as wide as they are:
@@ -451,8 +452,9 @@ def choose_kicks(rng: np.random.Generator, target: JudgesTarget, fewest: int = 2
         tries,
         lambda: start(rng, target, target.noise(rng, pilot_width(target))),
         lambda state, kicks: trajectory(rng, target, state, kicks),
-        (3, 5),
+        (3, 8),
         GOOD_ACCEPTANCE,
+        LOWEST_ACCEPTANCE,
     )
 
 

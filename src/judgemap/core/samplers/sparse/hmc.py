@@ -592,8 +592,8 @@ def choose_kicks(target: SparseTarget) -> int:
     """
     rng = np.random.default_rng(0)
     begin = start(target, *draw_starts(rng, target, WIDTH))
-    rate = split_hmc.pilot_acceptance(
+    seen = split_hmc.pilot_acceptances(
         begin, lambda state, kicks: trajectory(rng, target, state, kicks), PILOT_KICKS, PILOT_STEPS
     )
-    ratio = float(erfcinv(np.clip(rate, 0.02, 0.999)) / erfcinv(WANTED_ACCEPTANCE))
+    ratio = float(erfcinv(np.clip(seen.mean(), 0.02, 0.999)) / erfcinv(WANTED_ACCEPTANCE))
     return int(np.clip(np.ceil(PILOT_KICKS * np.sqrt(ratio)), FEWEST_KICKS, MOST_KICKS))
