@@ -105,7 +105,8 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
         smoother: Smoother = Independent(len(areas))
     else:
         smoother = smoother_of(areas, settings.prior or PLAIN, settings.length)
-    counts, silent = data.counts() if rule else data.counts().decided(), ()
+    counts = data.counts() if rule else data.counts().decided()
+    silent: tuple[str, ...] = ()
     if settings.differ:
         settings.check_judges(data)
         used, silent = with_answers(data)

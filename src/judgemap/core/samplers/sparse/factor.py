@@ -20,6 +20,8 @@ from scipy.sparse.linalg import splu
 from judgemap.core.samplers.compiled import compiled
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
+Sparse = sparse.csc_array | sparse.csr_array
+
 
 class Columns(NamedTuple):
     """A square sparse matrix, column by column, or row by row: the same if it is symmetric."""
@@ -29,14 +31,14 @@ class Columns(NamedTuple):
     values: FloatArray
 
 
-def columns_of(matrix: sparse.sparray) -> Columns:
+def columns_of(matrix: Sparse) -> Columns:
     """Lay out a matrix for compiled code."""
     csc = sparse.csc_array(matrix)
     csc.sort_indices()
     return Columns(csc.indptr.astype(np.int64), csc.indices.astype(np.uint32), csc.data.astype(np.float64))
 
 
-def order_areas(matrix: sparse.sparray, most: int = 10**8) -> IntArray | None:
+def order_areas(matrix: Sparse, most: int = 10**8) -> IntArray | None:
     """Order the rows of a symmetric matrix so that its factor has few entries; None if it has more than ``most``.
 
     >>> star = sparse.csc_array(np.eye(4) + np.outer([1, 0, 0, 0], np.ones(4)) + np.outer(np.ones(4), [1, 0, 0, 0]))
@@ -154,7 +156,7 @@ class Factor:
     True
     """
 
-    def __init__(self, matrix: sparse.sparray, order: IntArray) -> None:
+    def __init__(self, matrix: Sparse, order: IntArray) -> None:
         ordered = sparse.csc_array(matrix)[order][:, order]
         options = {"SymmetricMode": True, "Equil": False}
         lu = splu(sparse.csc_array(ordered), permc_spec="NATURAL", diag_pivot_thresh=0.0, options=options)
@@ -231,7 +233,7 @@ def multiply(symmetric: Columns, vectors: FloatArray, result: FloatArray) -> Non
                 found[k] += value * row[k]
 
 
-def within_reach(borders: sparse.sparray, first: IntArray, second: IntArray, reach: int) -> BoolArray:
+def within_reach(borders: Sparse, first: IntArray, second: IntArray, reach: int) -> BoolArray:
     """Say which pairs of areas are at most ``reach`` borders apart; areas border where the matrix has an entry.
 
     >>> path = sparse.csc_array(np.diag([1.0, 1.0], 1) + np.diag([1.0, 1.0], -1))

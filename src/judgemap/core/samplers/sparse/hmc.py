@@ -246,7 +246,7 @@ def find_centre(model: SparseModel) -> Centre:
     priors = [field.variance for field in model.fields]
     tau = np.array([np.log(each.value) if isinstance(each, FixedVariance) else 0.0 for each in priors])
     mean, kappa, smoothed = np.zeros(model.size), np.ones(len(model.rows.n)), 0
-    told, tie = np.ones(len(priors)), Tie(*_first_guess(model))
+    told, tie = np.ones(len(priors)), Tie(_first_guess(model))
     probes = np.concatenate(
         [each.smoother.root.T @ rng.standard_normal((each.smoother.root.shape[0], PROBES)) for each in model.fields]
     )
@@ -286,13 +286,13 @@ def find_centre(model: SparseModel) -> Centre:
     return Centre(mean, curvature, pattern.solver(curvature), sds, tie)
 
 
-def _first_guess(model: SparseModel) -> tuple[float, ...]:
+def _first_guess(model: SparseModel) -> float:
     """Return ψ if all areas were equal: the share of ties."""
     if model.ties is None:
-        return ()
+        return 0.0
     answers = float(model.rows.n.sum() - model.ties)
     share = (model.ties + 0.5) / (answers + 1)
-    return (float(np.log(share / (1 - share))),)
+    return float(np.log(share / (1 - share)))
 
 
 def _curvature_at(model: SparseModel, tau: FloatArray, at: FloatArray, kappa: FloatArray, psi: float) -> Curvature:
@@ -301,7 +301,7 @@ def _curvature_at(model: SparseModel, tau: FloatArray, at: FloatArray, kappa: Fl
 
 
 def _shift(model: SparseModel, psi: float) -> float:
-    return 0.0 if model.ties is None else float(theta_of(expit(psi)))
+    return 0.0 if model.ties is None else float(2 * np.arctanh(expit(psi)))
 
 
 def _tie_at(
@@ -500,7 +500,8 @@ def log_tie_density(target: SparseTarget, phi: FloatArray) -> FloatArray:
     if target.model.ties is None:
         return -(phi**2) / 2
     p = target.centre.tie.chance(phi)
-    return target.model.ties * (np.log(4 * p) - 2 * np.log1p(-p)) + np.log(p) + np.log1p(-p)
+    density: FloatArray = target.model.ties * (np.log(4 * p) - 2 * np.log1p(-p)) + np.log(p) + np.log1p(-p)
+    return density
 
 
 def trajectory(rng: np.random.Generator, target: SparseTarget, state: SparseState, kicks: int) -> SparseState:
@@ -556,7 +557,10 @@ def move_on_ray(rng: np.random.Generator, target: SparseTarget, state: SparseSta
 
     If log p(τ | w/α) is quadratic, with the curvature that `build_target` found, this is an independent draw.
     """
-    terms, sd = target.model.fields[k].variance.terms, target.ray_sd[k]
+    variance, sd = target.model.fields[k].variance, target.ray_sd[k]
+    if isinstance(variance, FixedVariance):
+        return state
+    terms = variance.terms
 
     def described(state: SparseState) -> tuple[FloatArray, FloatArray]:
         """Return the log density of τ, and the mean of proposals from here."""

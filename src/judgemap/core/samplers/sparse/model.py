@@ -182,7 +182,7 @@ class SparseModel:
     @property
     def size(self) -> int:
         """The number of unknowns."""
-        return self.slices[-1].stop
+        return int(self.slices[-1].stop)
 
     @cached_property
     def roots(self) -> list[sparse.csc_array]:
@@ -231,7 +231,8 @@ class SparseModel:
         """Add a value for each row to what it compares: Xᵀ times it."""
         places = self.size if self.seen is None else self.seen.shape[0]
         rows = self.rows
-        found = np.bincount(rows.first, values, places) - np.bincount(rows.second, values, places)
+        found: FloatArray = np.bincount(rows.first, values, places).astype(np.float64)
+        found -= np.bincount(rows.second, values, places)
         return self.onto(found)
 
     def precision(self, unknowns: FloatArray) -> FloatArray:
