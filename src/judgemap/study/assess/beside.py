@@ -245,10 +245,8 @@ def follows(fit: Fit, figures: Figures, column: str) -> Follows:
             f"{column!r} has {len(known):,} numbers for these areas; a correlation needs {FEWEST} or more, which differ"
         )
     draws = fit.risk
-    risk, place = (
-        draws[np.ix_(evenly(len(draws), max(LEAST_DRAWS, WORK // len(known))), known)],
-        pd.Series(values[known]).rank().to_numpy(dtype=np.float64),
-    )
+    risk = draws[np.ix_(evenly(len(draws), max(LEAST_DRAWS, WORK // len(known))), known)]
+    place = np.asarray(pd.Series(values[known]).rank(), dtype=np.float64)
     correlation = _rank_correlation(risk, place)
     score = ndtri((place - 0.5) / len(known))
     score = (score - score.mean()) / score.std()

@@ -181,7 +181,11 @@ def draw_scatter(values: FloatArray, rows: Sequence[RiskRow], held: Follows) -> 
     def y(risk: float) -> float:
         return round(HIGH * (highest - risk) / (highest - lowest), 1)
 
-    places = {at: (x(values[at]), *(y(rows[at][end]) for end in ENDS)) for at in known}
+    def at_area(at: int) -> tuple[float, float, float, float]:
+        middle, low, high = (y(rows[at][end]) for end in ENDS)
+        return x(values[at]), middle, low, high
+
+    places = {at: at_area(at) for at in known}
     return Scatter(
         "".join(f"M{across} {middle}h0" for across, middle, _, _ in places.values()),
         "".join(f"M{across} {low}V{high}" for across, _, low, high in places.values()),
