@@ -232,7 +232,7 @@ def _numbers(cells: tuple[str, ...]) -> FloatArray | None:
     values = [_number(cell, thousands=thousands) for cell in cells]
     if None in values or all(value != value for value in values):  # noqa: PLR0124 - nan is not itself
         return None
-    return frozen_floats(values)
+    return frozen_floats(np.array(values, dtype=np.float64))
 
 
 def _number(cell: str, *, thousands: bool) -> float | None:
