@@ -85,11 +85,11 @@ def test_a_picture_is_an_image_and_no_page(run, page):
     assert page(run, "picture", "nothing").status_code == 404
 
 
-def test_the_kinds_are_the_librarys_and_two_more():
+def test_the_kinds_are_the_librarys_and_three_more():
     assert {kind: KINDS[kind] for kind in FORMATS} == {
         kind: (each.ending, each.media_type) for kind, each in FORMATS.items()
     }
-    assert set(KINDS) - set(FORMATS) == {"replication", "pdf"}
+    assert set(KINDS) - set(FORMATS) == {"replication", "pdf", "annex"}
 
 
 @pytest.mark.parametrize("name", ["spatial", "clusters"])

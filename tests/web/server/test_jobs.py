@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, InterfaceError, OperationalError
 from django.utils import timezone
 
-from judgemap.web.results.models import FitRun, Plan
+from judgemap.web.results.models import Beside, FitRun, Plan
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.jobs import CancelledError, StoppingError, TakenAwayError
 from judgemap.web.studies.models import BaseMap, Draft
@@ -28,7 +28,7 @@ def job(request, fit):
 
 
 def test_every_kind_is_known():
-    assert set(jobs.kinds()) == {FitRun, Plan, BaseMap, Draft}
+    assert set(jobs.kinds()) == {FitRun, Plan, BaseMap, Draft, Beside}
 
 
 def test_one_worker_gets_it(job):
@@ -126,13 +126,14 @@ def test_a_server_without_workers_marks_every_kind_of_lost_job(fit, monkeypatch)
     Plan.objects.create(study=fit.study, judges=4, per_judge=20, seed=1)
     Draft.objects.create(copy_of=fit.study)
     BaseMap.objects.create(study=fit.study)
+    Beside.objects.create(fit=fit)
     for kind in jobs.kinds():
         kind.objects.update(status="running", heard_at=LONG_AGO)
     monkeypatch.setattr(worker.STOPPING, "wait", lambda _: worker.STOPPING.set())
     monkeypatch.setattr(worker, "close_old_connections", lambda: None)
     worker._now_and_then(worker.mark_lost)
     worker.STOPPING.clear()
-    assert [kind.objects.get().status for kind in jobs.kinds()] == ["lost"] * 4
+    assert [kind.objects.get().status for kind in jobs.kinds()] == ["lost"] * 5
 
 
 def test_a_job_asked_for_again_is_not_written_by_its_first_worker(job):
