@@ -49,9 +49,9 @@ def play_judges(study: Study, areas: jm.Areas, risk: np.ndarray) -> None:
         browser.post(f"/j/{invited.token}/consent", {"agree": "yes", "begin": "now"})
         for _ in range(ANSWERS):
             pair = browser.get(f"/j/{invited.token}/", headers={"Accept": "application/json"}).json()
-            left, right = (risk[names[pair[side]["name"]]] for side in ("left", "right"))
+            left, right = (risk[names[pair[side]]] for side in ("left", "right"))
             outcome = "left" if rng.random() < 1 / (1 + np.exp(left - right)) else "right"
-            given = {"pair": pair["pair"], "outcome": outcome}
+            given = {"pair": pair["pair"], "outcome": outcome, "follows": pair["follows"]}
             browser.post(f"/j/{invited.token}/answer", given, headers={"Accept": "application/json"})
 
 
@@ -63,7 +63,7 @@ def test_an_afternoon(place, people, clients, carry_out, tmp_path):
 
     # 1. Judges compare, with income in mind.
     words = {"title": "Small areas", "question": "Which has the LOWER rate?", "direction": "lower", "design": "uniform"}
-    definition = StudyDefinition(**words, recommended=ANSWERS, maximum=ANSWERS, practice=0)
+    definition = StudyDefinition(**words, recommended=ANSWERS, maximum=ANSWERS)
     study = editing.open_study(making.create_study(definition, areas, people["owner"]))
     play_judges(study, areas, risk)
 

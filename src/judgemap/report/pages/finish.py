@@ -99,11 +99,13 @@ CUT, END = "<!--annex-->", "</main>"
 def two_pages(html: str) -> str:
     """Return the two pages of a briefing without its annex.
 
-    >>> two_pages("<main>Front<!--annex-->Details</main><footer>")
-    '<main>Front</main><footer>'
+    The footer goes too: it would stand alone on a third.
+
+    >>> two_pages("<main>Front<!--annex-->Details</main><footer>Made</footer></html>")
+    '<main>Front</main></html>'
     """
     before, cut, after = html.partition(CUT)
-    return before + END + after.partition(END)[2] if cut else html
+    return before + END + after.partition("</footer>")[2] if cut else html
 
 
 def annex_alone(html: str) -> str:
