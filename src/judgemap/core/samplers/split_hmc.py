@@ -85,10 +85,11 @@ def step(rng: np.random.Generator, split: Split, state: S, kicks: int) -> S:
     now = state
     if split.travel is not None:
         now = split.travel(state, momentum, angle, kicks)
-    for kick in range(1, 0 if split.travel else kicks + 1):
-        momentum += angle / 2 * now.residual
-        now = split.look(rotate(now.q, momentum, cos, sin, split.centre), height=kick == kicks)
-        momentum += angle / 2 * now.residual
+    else:
+        for kick in range(1, kicks + 1):
+            momentum += angle / 2 * now.residual
+            now = split.look(rotate(now.q, momentum, cos, sin, split.centre), height=kick == kicks)
+            momentum += angle / 2 * now.residual
     # 3. Accept or reject by the error of the energy.
     return settle(rng, state, now, split.log_joint(now, momentum) - before)
 
