@@ -63,7 +63,7 @@ format: $(READY)
 # Timings, side by side in one run on one thread; written to benchmarks/results/, with the previous ones kept in
 # results/last.
 BENCHMARKS ?= samplers shell judges panels clusters schedules experiments explaining judging dashboard fitting
-bench: $(READY)  ## run the benchmarks and write docs/measurements.md, with today's figures beside the last ones
+bench: $(READY)  ## run the benchmarks and write docs/measurements.md
 	$(BIN)/python benchmarks/page.py keep
 	for name in $(BENCHMARKS); do \
 	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python benchmarks/$$name.py || exit 1; \

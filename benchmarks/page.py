@@ -138,30 +138,27 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join(lines).replace("| --- ", "|---").replace("|--- |", "|---|")
 
 
-def beside(results: Path, name: str, rows: str, columns: dict[str, str]) -> str:
-    """Write a benchmark's table: one line per entry under ``rows``, with today's figures and the last in brackets."""
-    now, last = today(results, name).get(rows, {}), read(results / "last", name).get(rows, {})
-    lines = []
-    for label in now or last:
-        row, before = now.get(label, {}), last.get(label, {})
-        cells = [f"{number(row.get(key))} ({number(before.get(key))})" for key in columns]
-        lines.append([label, *cells])
-    return table([rows, *columns.values()], lines)
+def newest(results: Path, name: str, rows: str, columns: dict[str, str]) -> str:
+    """Write a benchmark's table: one line per entry under ``rows``, as last measured."""
+    found = read(results, name).get(rows, {})
+    return table(
+        [rows, *columns.values()],
+        [[label, *(number(row.get(key)) for key in columns)] for label, row in found.items()],
+    )
 
 
 def fill_in(results: Path, template: Path) -> str:
-    """Fill the template in with today's figures and the last ones."""
+    """Fill the template in with what was measured last."""
     environment = Environment(  # noqa: S701 - Markdown, from our own files
         loader=FileSystemLoader(template.parent), undefined=StrictUndefined, keep_trailing_newline=True
     )
     return environment.get_template(template.name).render(
         machine=read(results, "machine") or machine(),
-        last_machine=read(results / "last", "machine"),
         ratios=table(
-            ["times as much", "now", "last"],
-            [[name, number(now), number(last)] for name, now, last in ratio_rows(results)],
+            ["", "times as much"],
+            [[each.name, number(ratio(read(results, each.file), each))] for each in RATIOS],
         ),
-        beside=lambda name, rows, columns: beside(results, name, rows, columns),
+        newest=lambda name, rows, columns: newest(results, name, rows, columns),
         figures=lambda name: read(results, name),
         number=number,
     )

@@ -39,13 +39,13 @@ def test_what_was_not_run_again_is_not_todays(tmp_path):
     assert page.ratio_rows(tmp_path) == [("a model with ties to one without", None, 0.5)]
 
 
-def test_todays_figures_stand_beside_the_last(tmp_path):
+def test_the_newest_figures_are_shown(tmp_path):
     write(tmp_path, 1.0)
     page.keep(tmp_path)
     write(tmp_path, 1.5)
-    (tmp_path / "page.md").write_text('{{ machine.processor }}\n{{ ratios }}\n{{ beside("judges", "ties", {}) }}\n')
+    (tmp_path / "page.md").write_text('{{ machine.processor }}\n{{ ratios }}\n{{ newest("judges", "ties", {}) }}\n')
     written = page.fill_in(tmp_path, tmp_path / "page.md")
-    assert "| a model with ties to one without | 0.75 | 0.5 |" in written
+    assert "| a model with ties to one without | 0.75 |" in written
     assert json.loads((tmp_path / "machine.json").read_text())["processor"] in written
 
 
