@@ -1,5 +1,6 @@
 """Pages of the site that are written from other files: one for each command, and those of the project."""
 
+import os
 import re
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +30,7 @@ def command_pages(reference: str) -> dict[str, str]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """List the commands under "Commands", and the version at the foot of every page."""
+    """List the commands under "Commands", with the version at every page's foot and the repository, if built there."""
     pages = [
         {f"judgemap {name}": f"commands/{name}.md"} for name in command_pages(COMMANDS.read_text(encoding="utf-8"))
     ]
@@ -37,6 +38,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
         for entry in section.get("Reference", []):
             if "Commands" in entry:
                 entry["Commands"] = [{"All commands": "cli.md"}, *pages]
+    if repository := os.environ.get("GITHUB_REPOSITORY"):
+        config.repo_url, config.repo_name = f"https://github.com/{repository}", repository
     config.copyright = f"judgemap {version('judgemap')} · MIT licence"
     return config
 

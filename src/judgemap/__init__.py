@@ -1,4 +1,4 @@
-"""Comparative judgement on maps: from a boundary file and a table of answers to a risk map with honest uncertainty.
+"""Comparative judgement on maps: from a boundary file and a table of answers to a risk map and how certain it is.
 
 >>> import judgemap as jm
 >>> areas, data = jm.example_study(seed=1)

@@ -75,7 +75,18 @@ class Figures:
         ]
 
     def numbers(self, column: str) -> FloatArray:
-        """Return a column as numbers, nan where there is none; raise a `StudyError` if it has something else."""
+        """Return a column as numbers, nan where there is none; raise a `StudyError` if it has something else.
+
+        Parameters
+        ----------
+        column
+            The column's name.
+
+        Returns
+        -------
+        numpy.ndarray
+            A number for each area.
+        """
         cells = self._column(column)
         values = _numbers(cells)
         if values is None:
@@ -84,7 +95,18 @@ class Figures:
         return values
 
     def groups(self, column: str) -> tuple[str, ...]:
-        """Return the group of each area by a column, empty where there is none."""
+        """Return the group of each area by a column, empty where there is none.
+
+        Parameters
+        ----------
+        column
+            The column's name.
+
+        Returns
+        -------
+        tuple of str
+            A group for each area.
+        """
         return self._column(column)
 
     def _column(self, column: str) -> tuple[str, ...]:
@@ -94,15 +116,43 @@ class Figures:
         return self.cells[column]
 
     def joined(self, other: "Figures") -> "Figures":
-        """Return these figures and another table's; of columns with the same name, the other's."""
+        """Return these figures and another table's; of columns with the same name, the other's.
+
+        Parameters
+        ----------
+        other
+            Figures of the same areas.
+
+        Returns
+        -------
+        Figures
+            The columns and notes of both.
+        """
         return replace(self, cells={**self.cells, **other.cells}, notes=(*self.notes, *other.notes))
 
     def without(self, column: str) -> "Figures":
-        """Return the figures without a column."""
+        """Return the figures without a column.
+
+        Parameters
+        ----------
+        column
+            The column's name.
+
+        Returns
+        -------
+        Figures
+            The other columns.
+        """
         return replace(self, cells={name: cells for name, cells in self.cells.items() if name != column})
 
     def to_csv(self) -> str:
-        """Write the figures as a table that `read_figures` reads."""
+        """Write the figures as a table that `read_figures` reads.
+
+        Returns
+        -------
+        str
+            A column of ids, then the figures.
+        """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["id", *self.cells])

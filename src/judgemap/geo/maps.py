@@ -120,6 +120,16 @@ class Areas(Displayed):
     def unknown(self, label: str) -> str:
         """Say in a sentence why a label matches no area, and which one may have been meant.
 
+        Parameters
+        ----------
+        label
+            An id or a name that is on no area.
+
+        Returns
+        -------
+        str
+            The sentence.
+
         >>> areas = Areas(("1", "2", "3"), ("Hyde Park", "Kenwood", "Kenwood"), AreaGraph(3, []))
         >>> areas.unknown("hide park")
         "area 'hide park' is not in the list of areas (did you mean 'Hyde Park'?)"
@@ -165,6 +175,16 @@ class Areas(Displayed):
     def with_figures(self, source: "str | Path | pandas.DataFrame | Figures") -> "Areas":
         """Return the same areas with the columns of a table of figures, beside those they have; see `jm.read_figures`.
 
+        Parameters
+        ----------
+        source
+            A table, as a file or a data frame, or figures read before.
+
+        Returns
+        -------
+        Areas
+            With figures in the order of `ids`.
+
         >>> import pandas
         >>> areas = Areas(("1", "2"), ("Hyde Park", "Kenwood"), AreaGraph(2, [[0, 1]]))
         >>> table = pandas.DataFrame({"name": ["Kenwood", "Hyde Park"], "people": [18_000, 26_000]})
@@ -177,7 +197,13 @@ class Areas(Displayed):
         return replace(self, figures=read if self.figures is None else self.figures.joined(read))
 
     def outlines(self) -> "geopandas.GeoSeries":
-        """Return the outlines; raise a `StudyError` if there are none."""
+        """Return the outlines; raise a `StudyError` if there are none.
+
+        Returns
+        -------
+        geopandas.GeoSeries
+            One outline per area, in the reference system of the map.
+        """
         if self.geometry is None:
             raise StudyError("these areas come from an edge list and have no outlines; read a boundary file instead")
         return self.geometry

@@ -137,7 +137,10 @@ def _weighted(areas: Areas, name: str, labels: tuple[str, ...], weights: str, no
 
 def _given(areas: Areas, column: str) -> Figures:
     if areas.figures is None:
-        raise StudyError(f"{column!r} is a column of a table of figures; give the table too (--figures areas.csv)")
+        raise StudyError(
+            f"{column!r} is not a boundary file such as districts.gpkg, and these areas have no figures in which it "
+            "could be a column; give their table too (--figures areas.csv, in Python Areas.with_figures)"
+        )
     return areas.figures
 
 

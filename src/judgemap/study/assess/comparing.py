@@ -57,7 +57,18 @@ class FitComparison:
     areas: pd.DataFrame
 
     def movers(self, most: int = 10) -> pd.DataFrame:
-        """Return the areas whose rank changes most; among equals, those whose risk changes most."""
+        """Return the areas whose rank changes most; among equals, those whose risk changes most.
+
+        Parameters
+        ----------
+        most
+            How many areas at most.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows of ``areas``, the largest change first.
+        """
         ranked, moved = self.areas["rank_change"].abs().to_numpy(), self.areas["change"].abs().to_numpy()
         return self.areas.iloc[np.lexsort((-moved, -ranked))[:most]]
 

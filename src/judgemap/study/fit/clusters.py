@@ -152,7 +152,20 @@ class ClusterFit(Fit):
         )
 
     def with_partition(self, n_clusters: int | None, loss: str) -> "ClusterFit":
-        """Return the same fit with a different partition, which `best`, `clusters` and its folder then show."""
+        """Return the same fit with a different partition, which `best`, `clusters` and its folder then show.
+
+        Parameters
+        ----------
+        n_clusters
+            How many clusters; None for as many as fit best.
+        loss
+            The loss that the partition minimises: "vi" or "binder".
+
+        Returns
+        -------
+        ClusterFit
+            With the same draws.
+        """
         settings = replace(self.settings, clusters=n_clusters, loss=loss)
         other = replace(self, record=replace(self.record, settings=settings))
         return other.remembering(sampling=self.sampling, answers=self.answers)
@@ -163,7 +176,18 @@ class ClusterFit(Fit):
         return self.partition(self.settings.clusters, self.settings.loss)
 
     def clusters_of(self, partition: Partition) -> pd.DataFrame:
-        """One row per area: id, name, cluster (1 = highest risk), probability of belonging to it."""
+        """One row per area: id, name, cluster (1 = highest risk), probability of belonging to it.
+
+        Parameters
+        ----------
+        partition
+            A partition of the areas, such as `best`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table of clusters.csv.
+        """
         return pd.DataFrame(
             {
                 "id": self.map.ids,
@@ -179,7 +203,18 @@ class ClusterFit(Fit):
         return self.clusters_of(self.best)
 
     def cluster_risk(self, partition: Partition) -> FloatArray:
-        """Draws of the mean risk of each cluster's areas, (draws, clusters), cluster 1 first."""
+        """Draws of the mean risk of each cluster's areas, (draws, clusters), cluster 1 first.
+
+        Parameters
+        ----------
+        partition
+            A partition of the areas, such as `best`.
+
+        Returns
+        -------
+        numpy.ndarray
+            A row for each draw, a column for each cluster.
+        """
         return clustering.risk_of_clusters(partition.labels, self.risk)
 
     @property

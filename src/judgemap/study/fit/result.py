@@ -262,7 +262,18 @@ class Fit(Displayed):
         return np.asarray(expit(self.risk).mean(axis=0))
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first is chosen over second) for each pair, averaged over the posterior."""
+        """P(first is chosen over second) for each pair, averaged over the posterior.
+
+        Parameters
+        ----------
+        first, second
+            The positions of the areas of each pair.
+
+        Returns
+        -------
+        numpy.ndarray
+            A probability for each pair.
+        """
         draws = self.risk
         step = -(-len(draws) * max(len(first), 1) // WORK)
         compared, place = np.unique(np.concatenate([first, second]), return_inverse=True)
@@ -284,7 +295,18 @@ class Fit(Displayed):
         self,
         data: "Comparisons",  # noqa: ARG002 - only a PanelFit uses it
     ) -> dict[str, FloatArray | list[str]]:
-        """Return what the model says about each judge, for `jm.judge_table`: nothing, if judges are alike."""
+        """Return what the model says about each judge, for `jm.judge_table`: nothing, if judges are alike.
+
+        Parameters
+        ----------
+        data
+            The answers that were fitted.
+
+        Returns
+        -------
+        dict
+            By the name of a column, a value for each judge.
+        """
         return {}
 
     def answer_chances(
@@ -295,7 +317,19 @@ class Fit(Displayed):
     ) -> Iterator[FloatArray]:
         """P(the pair's first area is chosen) for each entry of ``shown``, for some draws: see `core.predictive`.
 
-        ``data`` are the original answers, if known; only a `PanelFit` uses them.
+        Parameters
+        ----------
+        shown
+            The pairs that were shown.
+        data
+            The answers that were fitted, if known; only a `PanelFit` uses them.
+        draws
+            How many draws to use, evenly spaced.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            For each draw, a probability for each entry of ``shown``.
         """
         rows = evenly(len(self.risk), draws)
         return chosen_first(shown, self.record.sign * self.risk[rows])
@@ -394,7 +428,18 @@ class Fit(Displayed):
         return prior_covariance(self.map, correlation.kind, correlation.length)
 
     def remembering(self, **known: object) -> Self:
-        """Store `sampling` or `covariance` if computed during the fit, because both take long on a large map."""
+        """Store `sampling` or `covariance` if computed during the fit, because both take long on a large map.
+
+        Parameters
+        ----------
+        **known
+            The values, by name.
+
+        Returns
+        -------
+        Fit
+            This fit.
+        """
         vars(self).update(known)
         return self
 
@@ -459,7 +504,18 @@ class Fit(Displayed):
         )
 
     def judged(self, verdict: Verdict) -> Self:
-        """Return the same fit with a verdict, which is then saved with it."""
+        """Return the same fit with a verdict, which is then saved with it.
+
+        Parameters
+        ----------
+        verdict
+            What was found out about the fit.
+
+        Returns
+        -------
+        Fit
+            The same draws with the verdict.
+        """
         made = replace(self, record=replace(self.record, verdict=verdict))
         own = {each.name for each in fields(self)}
         return made.remembering(**{name: value for name, value in vars(self).items() if name not in own})
@@ -472,7 +528,13 @@ class Fit(Displayed):
         return self.warnings[0] if self.warnings else f"The draws are good: {good}."
 
     def whole(self) -> Self:
-        """Return the fit; if Ctrl-C cut it short, pass that on, so that nothing rests on part of the draws."""
+        """Return the fit; if Ctrl-C cut it short, pass that on, so that nothing rests on part of the draws.
+
+        Returns
+        -------
+        Fit
+            This fit.
+        """
         if not self.record.complete:
             raise KeyboardInterrupt
         return self
@@ -500,7 +562,18 @@ class Fit(Displayed):
         return Path(folder)
 
     def save_verdict(self, folder: str | Path) -> Path:
-        """Write fit.json again, into the folder of the same fit, with the verdict given since it was saved."""
+        """Write fit.json again, into the folder of the same fit, with the verdict given since it was saved.
+
+        Parameters
+        ----------
+        folder
+            The folder in which the fit was saved.
+
+        Returns
+        -------
+        pathlib.Path
+            The file written.
+        """
         return write_whole(Path(folder, FIT[0]), self._record_text().encode())
 
     def _write(self, folder: Path) -> None:

@@ -147,23 +147,69 @@ class StudyPlan(Displayed):
         return "uniform" if "uniform" in self.merits else self.designs[0]
 
     def curve(self, design: str, measure: str) -> FloatArray:
-        """One measure of every simulated study, shape (simulations, lengths)."""
+        """One measure of every simulated study, shape (simulations, lengths).
+
+        Parameters
+        ----------
+        design
+            One of `designs`.
+        measure
+            A field of `Merits`, or "missed", the share of the highest areas not found.
+
+        Returns
+        -------
+        numpy.ndarray
+            A row for each simulated study, a column for each length.
+        """
         if measure == "missed":
             return 1 - self.curve(design, "found")
         values: FloatArray = self.merits[design][:, :, Merits._fields.index(measure)]
         return values
 
     def expected(self, design: str, measure: str) -> list[Interval]:
-        """Return a measure at each length, with a Monte Carlo interval: the median for U2, otherwise the mean."""
+        """Return a measure at each length, with a Monte Carlo interval: the median for U2, otherwise the mean.
+
+        Parameters
+        ----------
+        design, measure
+            As for `curve`.
+
+        Returns
+        -------
+        list of Interval
+            One for each length.
+        """
         summary = median_interval if measure == "u2" else mean_interval
         return [summary(column) for column in self.curve(design, measure).T]
 
     def at_planned(self, design: str, measure: str) -> Interval:
-        """Return a measure at the planned number of comparisons."""
+        """Return a measure at the planned number of comparisons.
+
+        Parameters
+        ----------
+        design, measure
+            As for `curve`.
+
+        Returns
+        -------
+        Interval
+            The estimate with its 95 % Monte Carlo interval.
+        """
         return self.expected(design, measure)[self.lengths.index(self.planned)]
 
     def needed(self, design: str, measure: str) -> Needed:
-        """Return how many comparisons this design needs to match the reference at the planned number."""
+        """Return how many comparisons this design needs to match the reference at the planned number.
+
+        Parameters
+        ----------
+        design, measure
+            As for `curve`.
+
+        Returns
+        -------
+        Needed
+            The number with its 95 % interval, and the planned number.
+        """
         at = self.lengths.index(self.planned)
         rng = np.random.default_rng([self.record.seed, DESIGNS.index(design)])
         lengths = np.array(self.lengths, dtype=np.float64)
@@ -172,6 +218,16 @@ class StudyPlan(Displayed):
 
     def against(self, design: str, measure: str) -> Interval:
         """Return a measure's ratio to the reference at the planned number, as a geometric mean over truths.
+
+        Parameters
+        ----------
+        design, measure
+            As for `curve`.
+
+        Returns
+        -------
+        Interval
+            The ratio with its 95 % interval.
 
         >>> import judgemap as jm
         >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
@@ -183,11 +239,35 @@ class StudyPlan(Displayed):
         return Interval(*np.exp(mean_interval(np.log(ratio))).tolist())
 
     def enough(self, design: str, measure: str, level: float) -> float:
-        """Return how many comparisons bring a measure in `LOSSES` down to a level; 0 or inf beyond the simulations."""
+        """Return how many comparisons bring a measure in `LOSSES` down to a level; 0 or inf beyond the simulations.
+
+        Parameters
+        ----------
+        design, measure
+            As for `curve`.
+        level
+            The level to reach.
+
+        Returns
+        -------
+        float
+            The number of comparisons, interpolated between lengths.
+        """
         return reach(np.array(self.lengths, dtype=np.float64), self.curve(design, measure).mean(axis=0), level)
 
     def over_grid(self, measure: str) -> FloatArray:
-        """Return a measure over the grid, (answers each and, last, unlimited answers; judges)."""
+        """Return a measure over the grid, (answers each and, last, unlimited answers; judges).
+
+        Parameters
+        ----------
+        measure
+            A field of `Merits`.
+
+        Returns
+        -------
+        numpy.ndarray
+            Averages over the simulations.
+        """
         values: FloatArray = self.grid[:, :, Merits._fields.index(measure)]
         return values
 
@@ -227,7 +307,13 @@ class StudyPlan(Displayed):
         return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table: design, comparisons, measure, and its estimate with a 95 % Monte Carlo interval."""
+        """Return a table: design, comparisons, measure, and its estimate with a 95 % Monte Carlo interval.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each design, measure and length.
+        """
         import pandas as pd
 
         rows = [
@@ -239,7 +325,13 @@ class StudyPlan(Displayed):
         return pd.DataFrame(rows, columns=["design", "comparisons", "measure", "estimate", "low", "high"])
 
     def grid_frame(self) -> "pd.DataFrame":
-        """Return the grid as a table, one row per study: judges, per_judge, hours and every measure."""
+        """Return the grid as a table, one row per study: judges, per_judge, hours and every measure.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each number of judges and of answers each.
+        """
         import pandas as pd
 
         answers, judges = np.meshgrid(self.answers, self.panels, indexing="ij")
@@ -249,7 +341,13 @@ class StudyPlan(Displayed):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything a program might want, ready for JSON: numbers outside the simulated range are null."""
+        """Return everything a program might want, ready for JSON: numbers outside the simulated range are null.
+
+        Returns
+        -------
+        dict
+            The record, the settings and every estimate.
+        """
         expected = {
             design: {measure: [_numbers(each) for each in self.expected(design, measure)] for measure in Merits._fields}
             for design in self.designs

@@ -83,11 +83,23 @@ class Schedule(Displayed):
         return frozen_floats(self.design.probability(self.pairs[:, 0], self.pairs[:, 1]))
 
     def expected(self) -> FloatArray:
-        """How often the design asks about each area in this many pairs, on average."""
+        """How often the design asks about each area in this many pairs, on average.
+
+        Returns
+        -------
+        numpy.ndarray
+            One number per area.
+        """
         return len(self) * self.design.exposure()
 
     def asked(self) -> IntArray:
-        """How often the list asks about each area."""
+        """How often the list asks about each area.
+
+        Returns
+        -------
+        numpy.ndarray
+            One number per area.
+        """
         return np.bincount(self.pairs.ravel(), minlength=len(self.areas)).astype(np.int64)
 
     def to_frame(self) -> "pd.DataFrame":

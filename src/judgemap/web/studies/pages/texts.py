@@ -7,7 +7,9 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import translation
+from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -173,10 +175,6 @@ class JudgingForm(VersionForm):
         label=_("How pairs are chosen"),
         choices=list(DESIGNS.items()),
         widget=forms.RadioSelect,
-        help_text=_(
-            "The gains come from simulated studies of 76 areas with 500 answers. Try the designs on your own map "
-            "with “judgemap plan”."
-        ),
     )
     answers_until = EndOfAnswersField()
     language = forms.ChoiceField(label=_("The language you write in"), choices=settings.LANGUAGES)
@@ -217,6 +215,13 @@ class JudgingForm(VersionForm):
             for name, text in DESIGNS.items()
             if can_run(name, n_areas) or name == version.design
         ]
+        self.fields["design"].help_text = format_html(
+            gettext(
+                "The gains come from simulated studies of 76 areas with 500 answers. When this is saved, "
+                '<a href="{plan}">the plan</a> simulates studies of your own map with the design chosen.'
+            ),
+            plan=reverse("fits:planning", args=[version.study.slug]),
+        )
 
     def clean_repeats(self) -> float:
         """Treat an empty field as 0."""
