@@ -26,6 +26,7 @@ def command_pages(reference: str) -> dict[str, str]:
     """
     parts = re.split(r"^## `judgemap (\S+)`$", reference, flags=re.MULTILINE)[1:]
     texts = (re.sub(r"^##(#+) `(.+)`$", r"#\1 \2", part, flags=re.MULTILINE) for part in parts[1::2])
+    texts = (re.sub(r"^Example: (judgemap .+)$", r"Example: `\1`", text, flags=re.MULTILINE) for text in texts)
     return {name: f"# judgemap {name}{text}" for name, text in zip(parts[::2], texts, strict=True)}
 
 
