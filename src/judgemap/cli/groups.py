@@ -58,7 +58,7 @@ class Group(TyperGroup):
 
 
 @contextmanager
-def _standard_input(given: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _standard_input(given: dict[str, object]) -> Iterator[dict[str, object]]:
     """Copy standard input to a file, and name it in place of ``-``: readers go back and forth in files."""
     dashes = [name for name, value in given.items() if value == Path("-") and name not in WRITTEN]
     if not dashes:

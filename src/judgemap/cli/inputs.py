@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from judgemap.errors import StudyError
+from judgemap.geo.adjacency import Contiguity
 from judgemap.geo.maps import Areas, read_areas, read_edges, read_names
 from judgemap.study.fit.settings import (
     DEFAULTS,
@@ -76,15 +77,15 @@ def _help(setting: Setting) -> str:
     return f"Cluster model: {text[0].lower()}{text[1:]}" if setting.models == ("clusters",) else text
 
 
-def _settings(chosen: dict[str, Any]) -> FitSettings:
-    if chosen["model"] != "clusters" and chosen["clusters"] is not None:
+def _settings(*, model: str, clusters: int | None, judges: bool | None, **others: object) -> FitSettings:
+    if model != "clusters" and clusters is not None:
         raise StudyError("--clusters needs --model clusters; add that, or leave --clusters out")
-    chosen = chosen | {"judges": JUDGES[chosen["judges"]]}
-    return FitSettings(**{name: value for name, value in chosen.items() if value is not None})
+    chosen = {"model": model, "clusters": clusters, "judges": JUDGES[judges], **others}
+    return FitSettings.from_dict({name: value for name, value in chosen.items() if value is not None})
 
 
 def with_options(
-    command: Callable[..., None], parameter: str, options: Options, build: Callable[[dict[str, Any]], object]
+    command: Callable[..., None], parameter: str, options: Options, build: Callable[..., object]
 ) -> Callable[..., None]:
     """Replace a command's parameter with options, from which ``build`` makes its value; typer reads the signature."""
     signature = inspect.signature(command)
@@ -98,7 +99,7 @@ def with_options(
     @functools.wraps(command)
     def wrapped(*args: Any, **given: Any) -> None:  # noqa: ANN401 - typer passes what the signature says
         chosen = {name: given.pop(name) for name in options}
-        command(*args, **{parameter: build(chosen)}, **given)
+        command(*args, **{parameter: build(**chosen)}, **given)
 
     every = [*first, *added, *others[len(first) :]]
     wrapped.__signature__ = signature.replace(parameters=every)  # type: ignore[attr-defined]
@@ -106,25 +107,34 @@ def with_options(
     return wrapped
 
 
-def load_areas(chosen: dict[str, Any]) -> Areas:
+def load_areas(
+    *,
+    areas: Path | None,
+    id_column: str | None,
+    name_column: str | None,
+    crs: str | None,
+    contiguity: Contiguity | None,
+    edges: Path | None,
+    area_names: Path | None,
+    extra_edges: Path | None,
+) -> Areas:
     """Read the map, or the lists if there is none."""
-    areas, edges, names = chosen["areas"], chosen["edges"], chosen["area_names"]
     if areas is not None:
-        if names is not None:
+        if area_names is not None:
             raise StudyError("--area-names is for use without a map; with a map, choose its column with --name")
         return read_areas(
             areas,
-            id=chosen["id_column"],
-            name=chosen["name_column"],
-            crs=chosen["crs"],
-            contiguity=chosen["contiguity"] or "queen",
-            extra_edges=chosen["extra_edges"],
+            id=id_column,
+            name=name_column,
+            crs=crs,
+            contiguity=contiguity or "queen",
+            extra_edges=extra_edges,
             edges=edges,
         )
     if edges is not None:
-        return read_edges(edges, names, chosen["extra_edges"])
-    if names is not None:
-        return read_names(names)
+        return read_edges(edges, area_names, extra_edges)
+    if area_names is not None:
+        return read_names(area_names)
     raise StudyError("no areas were given; add --areas MAP, or --edges edges.csv --area-names areas.csv")
 
 

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -127,7 +127,7 @@ def describe(drawn: "Schedule") -> str:
     return "\n".join([*lines, how_alike(drawn), how_often(drawn), *(f"Note: {note}" for note in drawn.areas.notes)])
 
 
-def to_dict(drawn: "Schedule") -> dict[str, Any]:
+def to_dict(drawn: "Schedule") -> dict[str, object]:
     """Return the same as data for programs: the most and least likely pairs, and how often each area is asked about."""
     from judgemap.core.design.designs import extreme_pairs
 

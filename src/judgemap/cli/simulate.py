@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -60,7 +60,7 @@ def _with_run(command: Callable[..., None]) -> Callable[..., None]:
         "seed": (inputs.Seed, None),
         "as_json": (AsJson, False),
     }
-    return inputs.with_options(command, "run", options, lambda chosen: Run(**chosen))
+    return inputs.with_options(command, "run", options, Run)
 
 
 @app.command()
@@ -208,10 +208,11 @@ def _simulate(
     from judgemap.study.simulations import runner
     from judgemap.study.simulations import runner as backends
 
-    wanted = {"sets": sets, "chains": run.chains, "draws": run.draws, **given}
-    settings: dict[str, Any] = small if run.quick else {}
-    settings = settings | {name: value for name, value in wanted.items() if value is not None}
-    size = settings.pop("sets", kind.paper_sets)
+    quick = small if run.quick else {}
+    size = quick.get("sets", kind.paper_sets) if sets is None else sets
+    wanted = {"chains": run.chains, "draws": run.draws, **given}
+    settings = quick | {name: value for name, value in wanted.items() if value is not None}
+    settings.pop("sets", None)
     seed = inputs.choose_seed(runner.stored_seed(run.output) if run.seed is None else run.seed)
     job = runner.Job(kind(**settings), areas.graph, size, seed)
     if run.cluster is None:

@@ -10,7 +10,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.basemap import tiles as cutting
 from judgemap.geo.basemap.describing import describe
 from judgemap.geo.basemap.extract import Extract, project
-from judgemap.geo.basemap.tiles import UNITS, WORLD, box_of, cut_tiles, needed_tiles, tiles_over, unpack
+from judgemap.geo.basemap.tiles import UNITS, WORLD, Tile, box_of, cut_tiles, needed_tiles, tiles_over, unpack
 
 PLACE = (12, 2000, 1300)
 CORNER = np.array([2000, 1300]) / 2**12
@@ -30,7 +30,7 @@ def quiet(share: float, doing: str) -> None:
     pass
 
 
-def tile(extract: Extract) -> dict:
+def tile(extract: Extract) -> Tile:
     return unpack(cut_tiles(extract, {PLACE}, quiet).tiles[PLACE])
 
 
@@ -55,13 +55,13 @@ def test_tiles_go_on_across_the_date_line():
 def test_lines_are_written_in_units_of_the_tile():
     extract = Extract()
     extract.add("primary", lines([(10, 20), (500, 20)], [(500, 20), (500, 900)]), names(2))
-    assert tile(extract)["primary"] in ("M10 20l490 0 0 880", "M500 900l0-880-490 0")
+    assert tile(extract).paths["primary"] in ("M10 20l490 0 0 880", "M500 900l0-880-490 0")
 
 
 def test_what_reaches_beyond_a_tile_is_cut_a_little_outside():
     extract = Extract()
     extract.add("rail", lines([(-5000, 100), (9000, 100)]), names(1))
-    assert re.fullmatch(r"M-12 100l1048 0|M1036 100l-1048 0", tile(extract)["rail"])
+    assert re.fullmatch(r"M-12 100l1048 0|M1036 100l-1048 0", tile(extract).paths["rail"])
 
 
 def test_polygons_are_closed_and_small_ones_left_out():
@@ -70,7 +70,7 @@ def test_polygons_are_closed_and_small_ones_left_out():
         shapely.Polygon(at((x, 0), (x + size, 0), (x + size, size), (x, size))) for x, size in ((0, 300), (400, 9))
     ]
     extract.add("green", np.array(squares, dtype=object), names(2))
-    path = tile(extract)["green"]
+    path = tile(extract).paths["green"]
     assert path.count("M") == path.count("z") == 1
 
 
@@ -80,7 +80,10 @@ def test_small_streets_wait_for_a_closer_level():
     extract.add("motorway", lines([(0, 9), (900, 0)]), names(1))
     level, column, row = PLACE
     made = cut_tiles(extract, {PLACE, (level - 1, column // 2, row // 2)}, quiet)
-    assert [sorted(unpack(each)) for _, each in sorted(made.tiles.items())] == [["motorway"], ["motorway", "street"]]
+    assert [sorted(unpack(each).paths) for _, each in sorted(made.tiles.items())] == [
+        ["motorway"],
+        ["motorway", "street"],
+    ]
 
 
 def test_places_and_straight_roads_are_named():
@@ -89,7 +92,7 @@ def test_places_and_straight_roads_are_named():
     extract.add("primary", lines([(0, 500), (1000, 500)]), names(1, "High Street"))
     bends = [(x, 700 + 60 * (x // 40 % 2)) for x in range(0, 1000, 40)]
     extract.add("secondary", lines(bends), names(1, "Winding Lane"))
-    assert tile(extract)["names"] == [["town", 100, 200, "Łódź"], ["line", 500, 500, "High Street", 0]]
+    assert tile(extract).names == [["town", 100, 200, "Łódź"], ["line", 500, 500, "High Street", 0]]
 
 
 def test_a_heavy_tile_does_without_small_streets(monkeypatch):
@@ -100,7 +103,7 @@ def test_a_heavy_tile_does_without_small_streets(monkeypatch):
     made = cut_tiles(extract, {PLACE}, quiet)
     assert len(made.tiles[PLACE]) <= cutting.LARGEST
     assert made.lightened == 1
-    assert set(unpack(made.tiles[PLACE])) == {"primary"}
+    assert set(unpack(made.tiles[PLACE]).paths) == {"primary"}
 
 
 def test_the_closest_levels_go_where_all_would_be_too_many(monkeypatch):

@@ -164,7 +164,7 @@ def test_a_question_that_contradicts_its_direction_is_refused(db, areas, definit
     assert refused.value.field == "question"
     study = making.create_study(definition, areas)
     with pytest.raises(StudyError, match="the question asks for the"):
-        editing.change_study(study, people["owner"], fields)
+        editing.change_study(study, people["owner"], replace(definition, **fields))
     editing.edit_study(study, replace(definition, **fields))
     with pytest.raises(StudyError, match="the question asks for the"):
         editing.open_study(editing.find_study(study.slug))

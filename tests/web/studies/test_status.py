@@ -1,5 +1,7 @@
 """Draft, open, paused, closed."""
 
+from dataclasses import replace
+
 import pytest
 from django.utils import timezone
 
@@ -65,11 +67,12 @@ def test_before_opening_the_page_lists_what_to_look_at(draft, clients):
         assert any(words in said for said in doubtful)
     assert any(check.fine and "about 1 minute" in check.said for check in checks)
     own = "Ask Ann Hill, ann@example.org, about this study."
-    editing.change_study(draft, draft.owner, {"consent": own, "example": "Pick the safer one."})
+    described = replace(editing.definition_of(draft), consent=own, example="Pick the safer one.")
+    editing.change_study(draft, draft.owner, described)
     checks = clients["owner"].get(f"/studies/{draft.slug}/open").context["checks"]
     assert [check.page for check in checks if not check.fine] == ["inviting:judges"]
     draft.refresh_from_db()
-    editing.change_study(draft, draft.owner, {"languages": ("en", "fr", "ar", "es")})
+    editing.change_study(draft, draft.owner, replace(described, languages=("en", "fr", "ar", "es")))
     checks = clients["owner"].get(f"/studies/{draft.slug}/open").context["checks"]
     assert any("cannot choose them: Spanish" in check.said for check in checks if not check.fine)
 

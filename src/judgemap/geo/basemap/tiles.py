@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from gzip import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import shapely
@@ -45,6 +45,13 @@ SMALLEST_AREA = 150.0
 MOST_NAMES = 24
 LETTER = 15.0
 """The length that each letter of a line's name takes, in units."""
+
+
+class Tile(NamedTuple):
+    """What a tile shows: an SVG path for each kind, and names, each with its kind, x, y, text and, on a line, angle."""
+
+    paths: dict[str, str]
+    names: list[list[Any]]
 
 
 @dataclass(slots=True)
@@ -126,29 +133,31 @@ def cut_tiles(extract: "Extract", places: set[Place], tell: Callable[[float, str
     return made
 
 
-def _light(content: dict[str, Any]) -> tuple[bytes, bool]:
+def _light(tile: Tile) -> tuple[bytes, bool]:
     """Pack a tile, dropping what matters least if it would be too heavy; return nothing if it is empty."""
-    if not content:
+    if not any(tile):
         return b"", False
-    packed, lightened = _pack(content), False
+    packed, lightened = _pack(tile), False
     for kind in LEAST_TO_GIVE_UP:
         if len(packed) <= LARGEST:
             break
-        if content.pop(kind, None) is not None:
-            packed, lightened = _pack(content), True
+        if tile.paths.pop(kind, None) is not None:
+            packed, lightened = _pack(tile), True
     return packed, lightened
 
 
-def _pack(content: dict[str, Any]) -> bytes:
+def _pack(tile: Tile) -> bytes:
+    content = tile.paths | ({"names": tile.names} if tile.names else {})
     text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
     # Without a time stamp, the same map always gives the same bytes.
     return compress(text.encode(), 9, mtime=0)
 
 
-def unpack(tile: bytes) -> dict[str, Any]:
+def unpack(tile: bytes) -> Tile:
     """Return the content of a tile."""
-    content: dict[str, Any] = json.loads(zlib.decompress(tile, 31))
-    return content
+    content = json.loads(zlib.decompress(tile, 31))
+    names = content.pop("names", [])
+    return Tile(content, names)
 
 
 class _Level:
@@ -188,19 +197,18 @@ class _Level:
         shapes = np.array(joined, dtype=object)
         return shapes, np.array(said, dtype=object), shapely.STRtree(shapes)
 
-    def tile(self, place: Place) -> dict[str, Any]:
+    def tile(self, place: Place) -> Tile:
         """Return the content of a tile: paths by kind, and names."""
         level, column, row = place
         west, north = column / 2**level, row / 2**level
         size, rim = UNITS * self.unit, RIM * self.unit
         around = (west - rim, north - rim, west + size + rim, north + size + rim)
-        content: dict[str, Any] = {}
+        paths = {}
         for kind, (shapes, tree) in self.shapes.items():
             near = shapes[np.sort(tree.query(shapely.box(*around)))]
             if len(near) and (path := self._path(clipped(near, around), (west, north), BY_NAME[kind].shape)):
-                content[kind] = path
-        names = [*self._place_names((west, north)), *self._line_names((west, north))]
-        return content | ({"names": names} if names else {})
+                paths[kind] = path
+        return Tile(paths, [*self._place_names((west, north)), *self._line_names((west, north))])
 
     def _path(self, pieces: Shapes, corner: tuple[float, float], shape: str) -> str:
         parts = shapely.get_parts(shapely.get_parts(pieces))

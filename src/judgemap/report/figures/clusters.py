@@ -20,8 +20,8 @@ from judgemap.report.figures.picture import (
     QUIET,
     SMALL,
     Picture,
-    colour_keys,
     draw_against,
+    draw_keys,
     drawing,
     style,
 )
@@ -137,7 +137,7 @@ def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) ->
         axes.set_xticks(middles, names)
         axes.set_yticks(middles, names)
         words = [f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in pairwise(limits)]
-        axes.legend(**colour_keys(colours, words), loc="center left", bbox_to_anchor=(1.02, 0.5), title="together")
+        draw_keys(axes, colours, words, loc="center left", bbox_to_anchor=(1.02, 0.5), title="together")
     members = [np.flatnonzero(shown.labels == k) for k in range(1, shown.n_clusters + 1)]
     inside = [float(fit.co_clustering[np.ix_(m, m)].mean()) for m in members]
     summary = "; ".join(f"within cluster {k} {percentage(chance)}" for k, chance in enumerate(inside, start=1))

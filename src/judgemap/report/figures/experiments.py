@@ -1,7 +1,6 @@
 """Tables and pictures of the simulation studies."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -222,8 +221,8 @@ def _strip(axes: Axes, place: int, values: FloatArray) -> None:
     """Draw one dot per value in a row, shifted up and down so that they do not hide each other."""
     # Multiples of the golden ratio keep successive dots apart, and need no random numbers.
     turn = (np.arange(len(values)) * 0.618 % 1 - 0.5) * 0.5
-    look: dict[str, Any] = {"color": BLUE, "markersize": 3.5, "alpha": max(0.15, min(0.7, 40 / len(values)))}
-    axes.plot(values, place + turn, "o", markeredgewidth=0, zorder=2, **look)
+    alpha = max(0.15, min(0.7, 40 / len(values)))
+    axes.plot(values, place + turn, "o", color=BLUE, alpha=alpha, markersize=3.5, markeredgewidth=0, zorder=2)
 
 
 def _plain_ticks(axes: Axes, ticks: Sequence[float]) -> None:

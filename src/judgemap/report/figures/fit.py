@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,9 +24,9 @@ from judgemap.report.figures.picture import (
     SMALL,
     WIDTH,
     Picture,
-    colour_keys,
     draw_against,
     draw_diagonal,
+    draw_keys,
     draw_rows,
     drawing,
     mark_points,
@@ -182,8 +182,8 @@ def comparison_times(data: Comparisons, *, ax: Axes | None = None) -> Picture:
         inside = seconds[seconds <= longest]
         axes.hist(inside, bins=40, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
         axes.axvline(middle, **{**DASHED, "color": INK, "linewidth": 1.2, "zorder": 2})
-        beside: dict[str, Any] = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points", "va": "top"}
-        axes.annotate(f"median {middle:.1f} s", (middle, 0.97), (4, 0), **beside)
+        text, across = f"median {middle:.1f} s", axes.get_xaxis_transform()
+        axes.annotate(text, (middle, 0.97), (4, 0), xycoords=across, textcoords="offset points", va="top")
         axes.set(xlabel="seconds", ylabel="comparisons")
         axes.set_xlim(left=0)
     unknown = len(data) - len(seconds)
@@ -393,7 +393,7 @@ def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
             axes.set_title(name, fontsize=SMALL, loc="left", color=INK)
         keys = [f"{number(low)} to {number(high)}" for low, high in pairwise(limits)]
         look = {"ncols": 3, "handlelength": 1.0, "columnspacing": 1.0}
-        figure.legend(**colour_keys(colours, keys), loc="outside lower center", **look)
+        draw_keys(figure, colours, keys, loc="outside lower center", **look)
     highest = "; ".join(f"{name}: {areas.names[int(values.argmax())]}" for name, values in medians.items())
     alt = f"{kind_of(areas)}s of the risk of {len(areas):,} areas by {len(fits):,} fits. Highest of each: {highest}."
     return Picture(figure, alt, f"{STANDARD.title}: the darker, the higher.{drawn_how(areas)}")

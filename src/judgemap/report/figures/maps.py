@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -402,11 +402,10 @@ def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequenc
     if not len(numbered):
         return
     anchors, room = place.points[list(numbered)], place.room[list(numbered)]
-    text: dict[str, Any] = {"fontsize": SMALL, "fontweight": "bold", "zorder": 8}
-    text |= {"ha": "center", "va": "center_baseline"}
+    write = partial(axes.text, fontsize=SMALL, fontweight="bold", zorder=8, ha="center", va="center_baseline")
     if not place.is_map and room.min() > 1.6 * BADGE:
         for each, (anchor, colour) in enumerate(zip(anchors, colours, strict=True), start=1):
-            axes.text(anchor[0], anchor[1], str(each), color=readable_on(colour), **text)
+            write(anchor[0], anchor[1], str(each), color=readable_on(colour))
         return
     spots = free_spots(anchors, BADGE, np.array([[0.0, 0.0], [WIDTH, place.height]]), room < 2.2 * BADGE)
     for each, (anchor, spot) in enumerate(zip(anchors, spots, strict=True), start=1):
@@ -414,4 +413,4 @@ def _number(axes: Axes, place: Ground, numbered: Sequence[int], colours: Sequenc
             axes.plot(*np.transpose([anchor, spot]), color=INK, linewidth=0.7, zorder=6)
             axes.plot(*anchor, "o", color=INK, markersize=2.5, zorder=6)
         axes.plot(*spot, "o", markersize=2 * BADGE, color="white", markeredgecolor=INK, markeredgewidth=0.7, zorder=7)
-        axes.text(spot[0], spot[1], str(each), **text)
+        write(spot[0], spot[1], str(each))

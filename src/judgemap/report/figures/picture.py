@@ -165,10 +165,10 @@ def draw_against(axes: Axes, x: FloatArray, y: FloatArray, title: str) -> None:
     axes.set_title(title, fontsize=SMALL, loc="left", pad=3)
 
 
-def colour_keys(colours: Sequence[str], words: Sequence[str]) -> dict[str, Any]:
-    """Return what matplotlib's legends take: a box of each colour with its words."""
+def draw_keys(onto: Axes | Figure, colours: Sequence[str], words: Sequence[str], **look: Any) -> None:  # noqa: ANN401
+    """Draw a legend: a box of each colour with its words; ``look`` is what else matplotlib's legends take."""
     boxes = [Patch(color=colour, label=each) for colour, each in zip(colours, words, strict=True)]
-    return {"handles": boxes, "frameon": False, "fontsize": SMALL}
+    onto.legend(handles=boxes, frameon=False, fontsize=SMALL, **look)
 
 
 @dataclass(frozen=True, eq=False)

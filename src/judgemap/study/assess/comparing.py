@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -283,7 +284,8 @@ def variance_sensitivity(base: Fit, refit: Refit, variations: Iterable[Variation
     for name, values in variations:
         for value in values:
             changed = _varied(name, value)
-            fit = base if replace(base.settings, **changed) == base.settings else refit(**changed).whole()
+            same = all(getattr(base.settings, key) == new for key, new in changed.items())
+            fit = base if same else refit(**changed).whole()
             rows.append({"parameter": name, "value": value, **_against(base, fit)})
     return pd.DataFrame(rows)
 
@@ -327,7 +329,7 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
     return pd.DataFrame(rows)
 
 
-def _varied(name: str, value: float) -> dict[str, Any]:
+def _varied(name: str, value: float) -> dict[str, float | None]:
     if name not in VARIANCE_NUMBERS:
         hint = did_you_mean(name, VARIANCE_NUMBERS)
         raise StudyError(f"the prior of α has no {name!r}{hint}; choose one of {quoted(VARIANCE_NUMBERS)}")
@@ -336,7 +338,7 @@ def _varied(name: str, value: float) -> dict[str, Any]:
     return dict.fromkeys(("chi", "omega") if name == "both" else (name,), value)
 
 
-def _against(base: Fit, fit: Fit) -> dict[str, Any]:
+def _against(base: Fit, fit: Fit) -> dict[str, float | str]:
     compared = compare_fits(base, fit)
     low, middle, high = np.quantile(fit.alpha**2, [0.025, 0.5, 0.975])
     return {
@@ -369,18 +371,17 @@ def _compare(base: ClusterFit, fit: ClusterFit) -> dict[str, float]:
     }
 
 
-DIFFER = {"judges": "differ"}
-CANDIDATES: dict[str, dict[str, Any]] = {
-    "alike": {"judges": "alike"},
-    "differ": DIFFER,
-    "independent": {**DIFFER, "disagreement": "independent"},
-    "side": {**DIFFER, "side": True},
-    "attention": {**DIFFER, "attention": True},
-    "lapses": {**DIFFER, "lapses": True},
-    "smoothness": {**DIFFER, "smoothness": "infer"},
-    "davidson": {**DIFFER, "ties": "davidson"},
+CANDIDATES: dict[str, Callable[[FitSettings], FitSettings]] = {
+    "alike": partial(replace, judges="alike"),
+    "differ": partial(replace, judges="differ"),
+    "independent": partial(replace, judges="differ", disagreement="independent"),
+    "side": partial(replace, judges="differ", side=True),
+    "attention": partial(replace, judges="differ", attention=True),
+    "lapses": partial(replace, judges="differ", lapses=True),
+    "smoothness": partial(replace, judges="differ", smoothness="infer"),
+    "davidson": partial(replace, judges="differ", ties="davidson"),
 }
-"""The models to choose from, each as the settings that it changes."""
+"""The models to choose from, each as what it changes in the settings."""
 MOST_OF_ONE = 0.5
 """If more of what is known in some direction rests on one judge, that judge is left out by fitting again."""
 FEWEST_JUDGES = 3
@@ -487,7 +488,7 @@ def compare_models(
             raise StudyError(f"there is no model of judges {name!r}{hint}; there are {quoted(tuple(CANDIDATES))}")
     scores, refits = {}, {}
     for name in chosen:
-        scores[name], refits[name] = leave_one_judge_out(data, areas, replace(shared, **CANDIDATES[name]), cores)
+        scores[name], refits[name] = leave_one_judge_out(data, areas, CANDIDATES[name](shared), cores)
     return ModelComparison(_table(scores, refits), pd.DataFrame(scores, index=list(data.judges)).rename_axis("judge"))
 
 
@@ -530,6 +531,6 @@ def _table(scores: Mapping[str, FloatArray], refits: Mapping[str, int]) -> pd.Da
             "difference_se": [np.sqrt(size * (scores[name] - best).var(ddof=1)) for name in order],
             "refits": [refits[name] for name in order],
             # The last two words are the seed, which does not matter here.
-            "options": [" ".join(FitSettings(seed=0, **CANDIDATES[name]).options()[:-2]) for name in order],
+            "options": [" ".join(CANDIDATES[name](FitSettings(seed=0)).options()[:-2]) for name in order],
         }
     )

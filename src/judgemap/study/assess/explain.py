@@ -165,7 +165,7 @@ class Explanation:
         text = "; ".join(missing)
         return f"{text[0].upper()}{text[1:]}." if text else ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as the database stores it, by the names that `findings.Findings` reads.
 
         ``areas`` has one entry per area, in order: id, wins, losses, win_rate with its predictive interval win_low,
@@ -188,8 +188,8 @@ class Explanation:
             "top": self.top,
             "sampling": self.fit.sampling._asdict(),
         }
-        told: dict[str, Any] = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
-        return told | {"met": self.met}  # a hundred thousand integers, which JSON takes as they are
+        told = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
+        return {**told, "met": self.met}  # a hundred thousand integers, which JSON takes as they are
 
     def _assessed(self, part: str) -> Any:  # noqa: ANN401 - as `Findings` reads it
         """Return one of the parts that a verdict is based on."""
@@ -214,7 +214,7 @@ class Explanation:
         return pd.DataFrame(columns).assign(density=self.density.tolist()).to_dict("records")
 
 
-def of_clusters(fit: Fit) -> dict[str, Any]:
+def of_clusters(fit: Fit) -> dict[str, object]:
     """Return what must accompany a map of clusters, as the database stores it; nothing for other models.
 
     ``grouping`` says how probable the partition is; ``between`` has, for each area that lies between two clusters, the
@@ -223,10 +223,8 @@ def of_clusters(fit: Fit) -> dict[str, Any]:
     if not isinstance(fit, ClusterFit):
         return {}
     others = {each.area: (int(each.other), float(each.other_probability)) for each in fit.best.between}
-    told: dict[str, Any] = json_value(
-        {"grouping": asdict(fit.best.grouping), "between": [others.get(area) for area in range(len(fit.map))]}
-    )
-    return told
+    between = [others.get(area) for area in range(len(fit.map))]
+    return {"grouping": json_value(asdict(fit.best.grouping)), "between": json_value(between)}
 
 
 def judge(fit: Fit, data: Comparisons) -> Fit:

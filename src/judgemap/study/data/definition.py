@@ -280,7 +280,7 @@ def write_definition(study: StudyDefinition) -> str:
     >>> parse_definition(tomllib.loads(write_definition(study))) == study
     True
     """
-    tables: dict[str, Any] = {
+    tables: dict[str, object] = {
         key: list(value) if isinstance(value, tuple) else value
         for key in ("title", "question", "direction", "design", "recommended", "maximum", "ties", "skips", "access")
         for value in [getattr(study, key)]

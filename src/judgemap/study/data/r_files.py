@@ -89,7 +89,7 @@ def _read(paths: list[Path]) -> Contents:
     return Contents(tables, matrices, tuple(others), tuple(systems))
 
 
-def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
+def _objects(path: Path, systems: list[str]) -> dict[str, object]:
     """Read an R file; simple features become shapely geometries, and their reference system is added to ``systems``."""
     try:
         import rdata
@@ -104,11 +104,9 @@ def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
         systems.extend(_systems(attributes.get("crs")))
         return list(values)
 
-    shapes: dict[str, Any] = {"POLYGON": _polygon, "MULTIPOLYGON": _multipolygon, "XY": _by_class}
-    kinds: dict[str, Any] = {f"sfc_{kind}": features for kind in ("POLYGON", "MULTIPOLYGON", "GEOMETRY")} | {
-        "sfc": features
-    }
-    constructors = dict(rdata.conversion.DEFAULT_CLASS_MAP) | shapes | kinds
+    constructors = dict(rdata.conversion.DEFAULT_CLASS_MAP)
+    constructors |= {"POLYGON": _polygon, "MULTIPOLYGON": _multipolygon, "XY": _by_class}
+    constructors |= dict.fromkeys(("sfc", "sfc_POLYGON", "sfc_MULTIPOLYGON", "sfc_GEOMETRY"), features)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -123,7 +121,7 @@ def _objects(path: Path, systems: list[str]) -> dict[str, Any]:
     return value if isinstance(value, dict) and path.suffix.casefold() != ".rds" else {path.stem: value}
 
 
-def _flat(values: dict[str, Any], before: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
+def _flat(values: dict[str, object], before: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
     for key, value in values.items():
         name = f"{before}{key}"
         if isinstance(value, dict) and depth < 4:

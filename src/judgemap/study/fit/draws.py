@@ -1,7 +1,6 @@
 """A sampler's draws with names (areas, chains and pairs instead of positions), and how well they were sampled."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -28,7 +27,7 @@ def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner
     )
 
 
-def area_coordinates(areas: Areas, chains: int, draws: int) -> dict[str, Any]:
+def area_coordinates(areas: Areas, chains: int, draws: int) -> dict[str, object]:
     """Return labels for the axes of draws."""
     return {
         "chain": np.arange(chains),
@@ -82,10 +81,10 @@ LARGE_VALUES = 25_000_000
 """With more draws × areas than this, they are rounded and compressed."""
 STEPS, NO_NUMBER = 2**15 - 2, -(2**15)
 """Steps from 0 to the most extreme risk, which keeps five digits; and the value for a missing number, never used."""
-COMPRESSED = {"zlib": True, "complevel": 2, "shuffle": True}
+COMPRESSED: dict[str, object] = {"zlib": True, "complevel": 2, "shuffle": True}
 
 
-def thinned(samples: xr.Dataset) -> tuple[xr.Dataset, dict[str, Any]]:
+def thinned(samples: xr.Dataset) -> tuple[xr.Dataset, dict[str, dict[str, object]]]:
     """Return the draws that are kept, and how they are encoded: see `describe`.
 
     >>> import numpy as np
@@ -107,7 +106,7 @@ def keep_one_in(values: int) -> int:
     return -(-values // MOST_VALUES)
 
 
-def compressed(dataset: xr.Dataset) -> dict[str, Any]:
+def compressed(dataset: xr.Dataset) -> dict[str, dict[str, object]]:
     """Return how the other groups of a large fit are encoded."""
     return {
         str(name): COMPRESSED

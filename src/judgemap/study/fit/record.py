@@ -323,10 +323,10 @@ def begin_record(
 ) -> partial[FitRecord]:
     """Record what every fit says about its data and run; ``drawn`` is the draws and the seconds they took."""
     draws, seconds = drawn
-    carried_out: dict[str, Any] = {**run.plan.numbers(), "draws": draws.asked or draws.n_draws}
+    plan, drawn_each = run.plan, draws.asked or draws.n_draws
     return partial(
         FitRecord,
-        settings=replace(run.settings, **carried_out),
+        settings=replace(run.settings, chains=plan.chains, warmup=plan.warmup, draws=drawn_each, thin=plan.thin),
         complete=draws.complete,
         seconds=seconds,
         winner_is=data.winner_is,

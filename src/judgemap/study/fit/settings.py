@@ -511,7 +511,7 @@ class FitSettings:
         return "differ", f"{named:,} judges are named"
 
     @property
-    def _about_judges(self) -> dict[str, Any]:
+    def _about_judges(self) -> dict[str, object]:
         """The settings about judges, ties and smoothness that are not the defaults, by name."""
         given = {name: getattr(self, name) for name in JUDGE_OPTIONS}
         return {name: value for name, value in given.items() if value != DEFAULTS[name]}
@@ -698,7 +698,7 @@ class FitSettings:
         words = ["judgemap", "fit", comparisons, *areas, *direction, *self.options(), "-o", "results"]
         return shlex.join(words)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return every setting by name, ready for JSON."""
         return asdict(self)
 
@@ -740,7 +740,7 @@ def words_of(name: str, value: object) -> list[str]:
 
 SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in fields(FitSettings)}
 """Every setting by name, in the order of the command line."""
-DEFAULTS: dict[str, Any] = {each.name: each.default for each in fields(FitSettings) if each.name != "seed"}
+DEFAULTS: dict[str, object] = {each.name: each.default for each in fields(FitSettings) if each.name != "seed"}
 
 
 @dataclass(frozen=True, slots=True)

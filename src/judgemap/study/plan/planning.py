@@ -340,7 +340,7 @@ class StudyPlan(Displayed):
             {"judges": judges.ravel(), "per_judge": answers.ravel(), "hours": self.hours.ravel(), **measured}
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything a program might want, ready for JSON: numbers outside the simulated range are null.
 
         Returns

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Max
 from django.http import Http404, HttpRequest, HttpResponse
@@ -71,7 +70,7 @@ def side_of(side: str, area: Area, ground: str = "") -> Side:
     """Draw one side from the area's scene, over the picture at the address ``ground``."""
     if not area.scene:
         return Side(side, area.name, area.position, "", [], [], "", 0, (0, 0, 0), "")
-    scene: dict[str, Any] = json.loads(area.scene)
+    scene = json.loads(area.scene)
     named = [other for other in scene["others"] if "name" in other]
     west, north, east, south = scene["where"]
     spot = ((west + east) // 2, (north + south) // 2, max(east - west, south - north, 40) // 2)

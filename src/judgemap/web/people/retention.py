@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from smtplib import SMTPException
-from typing import Any
 
 from django.conf import settings
 from django.core.mail import send_mail
@@ -56,7 +55,7 @@ def hide_answers(study: Study) -> Act:
     anybody has, to a study that has no version and is deleted: no page, export, fit or count has such a study.
     """
     judges = Judge.objects.filter(study=study)
-    detail: dict[str, Any] = {
+    detail: dict[str, object] = {
         "kept until": str(study.answers_until),
         "judges and links": judges.count(),
         "answers": Answer.objects.filter(pair__judge__study=study).count(),

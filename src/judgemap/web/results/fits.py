@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -195,7 +196,8 @@ def auto(request: HttpRequest, study: Study) -> HttpResponse:
     if not form.is_valid():
         return _list(request, study, form)
     every = form.cleaned_data["every"]
-    actions.set_auto_fit(study, every, FitSettings(**_which(form.cleaned_data["model"])), researcher_of(request))
+    settings = FitSettings.from_dict(_which(form.cleaned_data["model"]))
+    actions.set_auto_fit(study, every, settings, researcher_of(request))
     news = (
         (gettext("A fit is made after every %(every)s new answers.") % {"every": every})
         if every
@@ -210,12 +212,12 @@ def _auto_form(study: Study) -> AutoFitForm:
     return AutoFitForm(initial={"every": auto.every, "model": _chosen(auto.settings)["model"]} if auto else {})
 
 
-def _which(model: str) -> dict[str, Any]:
+def _which(model: str) -> dict[str, object]:
     """Return the settings that a choice among `WHICH` stands for."""
     return {"model": "spatial", "as_in_paper": True} if model == PAPER else {"model": model}
 
 
-def _chosen(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _chosen(settings: Mapping[str, object]) -> dict[str, object]:
     """Return settings as the form has them, where the paper's spatial model is a choice of its own."""
     if settings.get("as_in_paper") and settings.get("model") == "spatial":
         return {**settings, "model": PAPER, "as_in_paper": False}
@@ -270,17 +272,19 @@ def new(request: HttpRequest, study: Study) -> HttpResponse:
 def make_field(name: str) -> forms.Field:
     """Make the field of a setting; if left empty, the default applies."""
     setting = SETTINGS[name]
-    shown: dict[str, Any] = {"label": setting.label, "required": False, "help_text": setting.help.replace("'", "’")}
+    field: Callable[..., forms.Field]
     if setting.choices:
         chosen = [] if DEFAULTS[name] else [("", _("Chosen for you"))]
-        return forms.ChoiceField(choices=[*chosen, *setting.choices.items()], **shown)
-    if setting.kind is str:
-        return forms.CharField(max_length=500, **shown)
-    if setting.kind is bool:
-        return forms.BooleanField(**shown)
-    if setting.kind is int:
-        return forms.IntegerField(min_value=setting.least, max_value=setting.most or 10**6, **shown)
-    return forms.FloatField(widget=forms.NumberInput({"step": "any"}), **shown)
+        field = partial(forms.ChoiceField, choices=[*chosen, *setting.choices.items()])
+    elif setting.kind is str:
+        field = partial(forms.CharField, max_length=500)
+    elif setting.kind is bool:
+        field = forms.BooleanField
+    elif setting.kind is int:
+        field = partial(forms.IntegerField, min_value=setting.least, max_value=setting.most or 10**6)
+    else:
+        field = partial(forms.FloatField, widget=forms.NumberInput({"step": "any"}))
+    return field(label=setting.label, required=False, help_text=setting.help.replace("'", "’"))
 
 
 def group_of(name: str, setting: Setting) -> str:
@@ -338,17 +342,17 @@ class FitForm(StudyForm):
         names = [name for name in SETTINGS if name not in ON_TOP]
         return any(name in self.errors or self[name].value() not in (DEFAULTS.get(name), "", None) for name in names)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> None:
         """Check the options together, and the judges."""
-        given: dict[str, Any] = super().clean() or self.cleaned_data
+        given = self.cleaned_data
         chosen = {name: given.get(name) for name in SETTINGS} | _which(given.get("model") or "spatial")
         try:
-            given["settings"] = FitSettings(**{key: each for key, each in chosen.items() if each not in (None, "")})
+            filled = {key: each for key, each in chosen.items() if each not in (None, "")}
+            given["settings"] = FitSettings.from_dict(filled)
         except StudyError as error:
             self.add_study_error(error)
         if given.get("use") in ("without", "only") and not given.get("named"):
             self.add_error("named", gettext("Tick the judges, or choose all of them."))
-        return given
 
     def ask(self, by: Researcher) -> FitRun:
         """Ask for the fit."""
@@ -365,7 +369,7 @@ class FitForm(StudyForm):
         return actions.ask_for_fit(self.study, given["settings"], by, left_out, only, note)
 
 
-def initial_of(run: FitRun) -> dict[str, Any]:
+def initial_of(run: FitRun) -> dict[str, object]:
     """Fill the form as it was for an earlier fit, but with a new seed."""
     kept = _chosen({key: value for key, value in run.settings.items() if key != "seed"})
     use = "only" if run.only else "without" if run.left_out else "all"

@@ -159,7 +159,7 @@ def _cut_out(run: FitRun, names: Collection[str]) -> None:
     FitRun.objects.filter(pk=run.pk).update(info=info, findings=findings, log=log)
 
 
-def without_judge(findings: Mapping[str, Any], name: str) -> dict[str, Any]:
+def without_judge(findings: Mapping[str, Any], name: str) -> dict[str, object]:
     """Take a judge's own entries out of findings; an area that happens to have the judge's name stays.
 
     >>> kept = {"judges": [{"judge": "ann"}, {"judge": "bob"}], "surprises": [{"judge": "bob", "chosen_name": "ann"}]}
@@ -173,7 +173,7 @@ def without_judge(findings: Mapping[str, Any], name: str) -> dict[str, Any]:
     return left
 
 
-def without_name(info: Mapping[str, Any], name: str) -> dict[str, Any]:
+def without_name(info: Mapping[str, Any], name: str) -> dict[str, object]:
     """Take a judge's name out of the notes of a fit's record; nothing else in it names judges.
 
     >>> without_name({"seed": 1, "notes": ["Judges with a single answer: 'ann'."]}, "ann")

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, wraps
-from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models.fields.json import KeyTransform
@@ -72,7 +71,7 @@ def read_area_findings(run: FitRun, position: int) -> AreaFindings:
     return AreaFindings.from_dict(_values(run, keys) | (alone or {}))
 
 
-def _values(run: FitRun, keys: Mapping[str, KeyTransform]) -> dict[str, Any]:
+def _values(run: FitRun, keys: Mapping[str, KeyTransform]) -> dict[str, object]:
     """Return the values in the database's JSON, without those that are missing."""
     wanted = {f"part_{part}": key for part, key in keys.items()}
     row = FitRun.objects.filter(pk=run.pk).annotate(**wanted).values_list(*wanted).first() or ()

@@ -307,7 +307,7 @@ def describe(draws: Draws, wanted: int) -> str:
     return f"{done:,} of {wanted:,} draws per chain; {worth}."
 
 
-def findings_of(fit: Fit, explanation: Explanation) -> dict[str, Any]:
+def findings_of(fit: Fit, explanation: Explanation) -> dict[str, object]:
     """Return what is stored: the explanation and, if there is no map, ``layout``: [x, y] of each area."""
     return explanation.to_dict() | ({"layout": _layout(fit)} if fit.map.geometry is None else {})
 

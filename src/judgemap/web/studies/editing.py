@@ -5,9 +5,7 @@ Each act is one transaction, and the audit log records it.
 
 import hashlib
 import re
-from dataclasses import replace
 from datetime import date
-from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -213,12 +211,10 @@ def _consent_digest(definition: StudyDefinition) -> str:
     return hashlib.sha256("\x1e".join([definition.consent, *translated]).encode()).hexdigest()
 
 
-def change_study(study: Study, by: Researcher, changes: dict[str, Any]) -> bool:
+def change_study(study: Study, by: Researcher, after: StudyDefinition) -> bool:
     """Store changes to a study as a new version; False if nothing changed."""
-    before = definition_of(study)
-    after = replace(before, **changes)
     check_definition(after)
-    if after == before:
+    if after == definition_of(study):
         return False
     edit_study(study, after, by)
     return True

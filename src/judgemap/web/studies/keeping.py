@@ -72,7 +72,7 @@ def remove_due(**_: object) -> None:
         title = study.version.title
         counts = {"areas": study.areas.count(), "judges": study.judges.count()}
         if remove_study(study):
-            record(None, None, "removed", {"study": study.slug, "title": title} | counts)
+            record(None, None, "removed", {"study": study.slug, "title": title, **counts})
 
 
 def remove_study(study: Study) -> bool:

@@ -6,10 +6,9 @@ breaks the chain. Rewriting all of it, head included, is detected by a head kept
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -26,7 +25,7 @@ class Entry:
     number: int
     at: datetime
     verb: str
-    detail: dict[str, Any]
+    detail: Mapping[str, object]
     study: int | None
     researcher: int | None
     """Keys as they were when the act was written; what they point to may be gone since."""
@@ -66,7 +65,7 @@ class Head:
         return cls(int(number), digest)
 
 
-def record(study: Study | None, researcher: Researcher | None, verb: str, detail: dict[str, Any]) -> Act:
+def record(study: Study | None, researcher: Researcher | None, verb: str, detail: Mapping[str, object]) -> Act:
     """Write an act into the audit log, at the end of its chain."""
     with transaction.atomic():
         LogHead.objects.get_or_create(pk=LogHead.ONLY)

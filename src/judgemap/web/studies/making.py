@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -62,8 +62,8 @@ def create_study(
     drawings = draw_areas(areas, lambda share: tell(DRAWN * share, "Drawing the areas."))
     tell(DRAWN, "Preparing the choice of pairs.")
     packed = prepare_design(definition.design, areas.graph, definition.recommended)
-    rows = [Area(**each) for each in _areas(areas, drawings, regions or regions_in(areas.names))]
-    whole = WholeMap(rows, _edges(areas), drawings.outline, drawings.tiles)
+    rows = _areas(areas, drawings, regions or regions_in(areas.names))
+    whole = WholeMap(list(rows), _edges(areas), drawings.outline, drawings.tiles)
     return store_study(
         definition, whole, packed, owner, lambda share: tell(DRAWN + (1 - DRAWN) * share, "Storing the areas.")
     )
@@ -131,19 +131,19 @@ def _new_study(title: str, outline: str) -> Study:
     raise StudyError(_("several studies with this title are being made at once; try again"))
 
 
-def _areas(areas: Areas, drawings: Drawings, regions: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _areas(areas: Areas, drawings: Drawings, regions: Sequence[str]) -> Iterator[Area]:
     for i, (label_x, label_y) in enumerate(drawings.labels):
-        yield {
-            "position": i,
-            "code": areas.ids[i],
-            "name": areas.names[i],
-            "region": regions[i],
-            "outline": drawings.geojson[i],
-            "scene": drawings.scenes[i],
-            "rings": drawings.rings[i],
-            "label_x": label_x,
-            "label_y": label_y,
-        }
+        yield Area(
+            position=i,
+            code=areas.ids[i],
+            name=areas.names[i],
+            region=regions[i],
+            outline=drawings.geojson[i],
+            scene=drawings.scenes[i],
+            rings=drawings.rings[i],
+            label_x=label_x,
+            label_y=label_y,
+        )
 
 
 def _edges(areas: Areas) -> Iterator[tuple[int, int, str]]:

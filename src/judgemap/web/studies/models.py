@@ -1,6 +1,6 @@
 """Studies: versions, areas and edges. What must never be false is enforced by database constraints."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 from django.conf import settings
@@ -139,12 +139,12 @@ class StudyVersion(models.Model):
 
     def untranslated(self, language: str) -> list[str]:
         """Name the essential texts that are not yet translated into a language."""
-        translated: dict[str, Any] = self.translations.get(language, {})
+        translated: dict[str, str] = self.translations.get(language, {})
         return [field for field in MUST_BE_TRANSLATED if getattr(self, field) and not translated.get(field)]
 
     def text(self, field: str, language: str) -> str:
         """Return a text in a language, or in the study's own if it is not translated."""
-        translated: dict[str, Any] = self.translations.get(language, {})
+        translated: dict[str, str] = self.translations.get(language, {})
         return str(translated.get(field) or getattr(self, field))
 
 

@@ -39,7 +39,7 @@ def test_a_real_extract_becomes_a_base_map(db, definition, name):
     tiles = {(tile.level, tile.column, tile.row): bytes(tile.content) for tile in made.tiles.all()}
     assert max(map(len, tiles.values())) <= LARGEST
     content = [unpack(tile) for tile in tiles.values()]
-    named = {name[3] for tile in content for name in tile.get("names", [])}
+    named = {name[3] for tile in content for name in tile.names}
     if name.startswith("Helsinki"):
         assert {"Kluuvi", "Mannerheimintie", "Annankatu"} <= named
-    assert {"street", "secondary"} <= {kind for tile in content for kind in tile}
+    assert {"street", "secondary"} <= {kind for tile in content for kind in tile.paths}

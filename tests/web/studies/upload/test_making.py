@@ -6,6 +6,7 @@ import json
 import tomllib
 import warnings
 import zipfile
+from dataclasses import replace
 from datetime import timedelta
 
 import geopandas
@@ -21,7 +22,7 @@ from judgemap.web.judge.models import Answer
 from judgemap.web.people.inviting import keep_group
 from judgemap.web.studies.access import share_study
 from judgemap.web.studies.areas import load_graph
-from judgemap.web.studies.editing import change_edge, change_study, find_study, open_study
+from judgemap.web.studies.editing import change_edge, change_study, definition_of, find_study, open_study
 from judgemap.web.studies.models import BaseMap, BaseMapTile, Draft, Study, Upload
 from judgemap.web.studies.upload import drafts
 from judgemap.web.studies.upload.drafts import MOST_KEPT, inspect_file
@@ -192,7 +193,7 @@ def test_all_that_people_made_in_a_draft_moves_to_the_one_made_again(clients, up
     first = make(uploaded).context["study"]
     share_study(first, people["teammate"].email, people["owner"])
     share_study(first, people["stranger"].email, people["owner"], to_read=True)
-    change_study(first, people["owner"], {"access": "open", "thanks": "Ta"})
+    change_study(first, people["owner"], replace(definition_of(first), access="open", thanks="Ta"))
     first.refresh_from_db()
     group = keep_group(first, "Police", 5)
     invited = invite(first, 2, group=group)
@@ -244,7 +245,9 @@ def test_what_is_edited_while_a_draft_is_made_again_is_kept(clients, uploaded, m
     first = make(uploaded).context["study"]
 
     def happens() -> None:
-        change_study(find_study(first.slug), people["teammate"], {"title": "Theirs", "consent": "Their words"})
+        again = find_study(first.slug)
+        theirs = replace(definition_of(again), title="Theirs", consent="Their words")
+        change_study(again, people["teammate"], theirs)
         invite(first, 1)
 
     Meanwhile(monkeypatch, happens)

@@ -108,10 +108,10 @@ def read_extract_file(path: Path, study: Study, tell: Hear) -> Made:
 
 def _check(tile: bytes) -> None:
     """Refuse a tile that our reader would not write: it comes from a stranger's file."""
-    for kind, content in unpack(tile).items():
-        names = kind == "names" and all(isinstance(name[3], str) for name in content)
-        if not names and not (kind in BY_NAME and PATH.fullmatch(content)):
-            raise StudyError(TOO_MUCH)
+    paths, names = unpack(tile)
+    drawn = all(kind in BY_NAME and PATH.fullmatch(path) for kind, path in paths.items())
+    if not (drawn and all(isinstance(name[3], str) for name in names)):
+        raise StudyError(TOO_MUCH)
 
 
 def _scene_boxes(study: Study) -> Iterator[tuple[float, float, float]]:

@@ -1,7 +1,6 @@
 """The base map on the study's map page: upload, progress, removal, and tiles for those who may see the study."""
 
 import json
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -35,13 +34,18 @@ class PartForm(forms.Form):
     extract = forms.IntegerField(min_value=1, required=False)
 
 
-def base_map_of(study: Study) -> dict[str, Any]:
-    """Return what the map page shows about the base map: the one in use, and what became of the last upload."""
+def job_of(study: Study) -> BaseMap | None:
+    """Return the base map that is being made, or that failed; None if the last one is in use or was cancelled."""
     last = BaseMap.objects.filter(study=study).order_by("-pk").first()
     job = last.show_if_lost() if last is not None and last.pk != study.base_map_id else None
+    return job if job is not None and job.status != BaseMap.Status.CANCELLED else None
+
+
+def base_map_of(study: Study) -> dict[str, object]:
+    """Return what the map page shows about the base map: the one in use, and what became of the last upload."""
     return {
         "base_map": study.base_map,
-        "job": job if job is not None and job.status != BaseMap.Status.CANCELLED else None,
+        "job": job_of(study),
         "credit": actions.CREDIT,
         "part": actions.PART,
         "largest": actions.LARGEST,
@@ -116,8 +120,7 @@ def _here(study: Study) -> str:
 @reading_page
 def news(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how far the base map is; when it is done, reload the map page."""
-    found = base_map_of(study)
-    job = found["job"]
+    job = job_of(study)
     if job is None or job.over:
         return HttpResponse(headers={"HX-Refresh": "true"})
     return render(request, "studies/base_map_news.html", {"study": study, "job": job})

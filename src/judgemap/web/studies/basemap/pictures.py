@@ -9,13 +9,12 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from judgemap.geo.basemap.kinds import GROUND, GROWTH, KINDS, MIDDLE, NAMES, PLACES
-from judgemap.geo.basemap.tiles import FINEST, UNITS, WORLD, Place, tiles_over, unpack
+from judgemap.geo.basemap.tiles import FINEST, UNITS, WORLD, Place, Tile, tiles_over, unpack
 from judgemap.web.studies.models import BaseMapTile
 
 PIXELS = 480
@@ -28,7 +27,7 @@ RANKS = {kind.name: rank for rank, kind in enumerate(PLACES)}
 MOST_NAMES = 40
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, in the units of a drawing."""
-Drawn = tuple[float, float, float, dict[str, Any]]
+Drawn = tuple[float, float, float, Tile]
 """A tile's corner and scale in a drawing, and its content."""
 
 
@@ -83,7 +82,7 @@ def layers(base_map: int, frame: Frame, pixels: int, taken: Sequence[Box] = ()) 
     for kind in KINDS:
         stroke = max(0.6, kind.width * wider) * pixel
         for left, top, scale, tile in drawn:
-            if path := tile.get(kind.name):
+            if path := tile.paths.get(kind.name):
                 colours = (
                     f'fill="none" stroke="{kind.colour}" stroke-width="{stroke / scale:.3g}" stroke-linejoin="round"'
                     if kind.width
@@ -114,7 +113,7 @@ def _names(drawn: list[Drawn], frame: Frame, pixel: float, obstacles: Sequence[B
     named = [
         (RANKS.get(kind, len(RANKS)), x + u * scale, y + v * scale, kind, text, turn)
         for x, y, scale, tile in drawn
-        for kind, u, v, text, *turn in tile.get("names", [])
+        for kind, u, v, text, *turn in tile.names
     ]
     taken = list(obstacles)
     most = len(taken) + MOST_NAMES

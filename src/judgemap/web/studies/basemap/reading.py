@@ -7,8 +7,8 @@ write in. Writes JSON.
 import base64
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from judgemap.errors import StudyError
 from judgemap.web.server.sandbox import Limits, confine, out_of_memory, tell
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     path, options = Path(arguments[0]), Path(arguments[1])
     missing = confine(options.parent, LIMITS, path)
     try:
-        result = make(path, json.loads(options.read_text()), options.parent)
+        result = make(path, json.loads(options.read_text())["boxes"], options.parent)
     except StudyError as error:
         result = {"error": str(error)}
     except Exception as error:
@@ -34,13 +34,12 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def make(path: Path, options: dict[str, Any], folder: Path) -> dict[str, Any]:
+def make(path: Path, boxes: Sequence[tuple[float, float, float]], folder: Path) -> dict[str, object]:
     """Read what lies around the scenes of a study, and cut it into tiles."""
     from judgemap.geo.basemap.describing import describe
     from judgemap.geo.basemap.extract import read_extract
     from judgemap.geo.basemap.tiles import box_of, cut_tiles, needed_tiles
 
-    boxes = [tuple(box) for box in options["boxes"]]
     needed = needed_tiles(boxes)
     extract = read_extract(path, box_of(needed), folder, lambda share, doing: tell(READING * share, doing))
     tiles = cut_tiles(extract, needed, lambda share, doing: tell(READING + (1 - READING) * share, doing))

@@ -49,12 +49,11 @@ class EdgeForm(forms.Form):
         for field in ("a", "b"):
             self.fields[field].queryset = areas  # type: ignore[attr-defined]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> None:
         """Check that the two areas are different."""
-        given: dict[str, Any] = super().clean() or self.cleaned_data
+        given = self.cleaned_data
         if given.get("a") is not None and given.get("a") == given.get("b"):
             self.add_error("b", gettext("Choose two different areas."))
-        return given
 
 
 class NamedEdgeForm(forms.Form):

@@ -1,5 +1,6 @@
 """The pages on which researchers edit what judges read and how they are asked."""
 
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -15,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
-from judgemap.study.data.definition import LONGEST, MOST_REPEATS, TEXTS
+from judgemap.study.data.definition import LONGEST, MOST_REPEATS, TEXTS, StudyDefinition
 from judgemap.web.server.forms import StudyForm, render_markdown
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import researcher_of, researcher_page, study_page
@@ -74,9 +75,10 @@ class VersionForm(StudyForm):
             )
         return based_on or 0
 
-    def changes(self) -> dict[str, Any]:
-        """Return what to change in the study's definition."""
-        return {key: value for key, value in self.cleaned_data.items() if key != "based_on"}
+    def changed(self, study: StudyDefinition) -> StudyDefinition:
+        """Return the study's definition with what was filled in."""
+        known = {each.name for each in fields(StudyDefinition)}
+        return replace(study, **{key: value for key, value in self.cleaned_data.items() if key in known})
 
 
 def text_field(rows: int, help_text: "StrOrPromise", *, required: bool = False) -> forms.CharField:
@@ -134,10 +136,10 @@ class TranslationForm(VersionForm):
         sources = {name: getattr(self.version, name) for name in TEXTS}
         return [(self[name], source) for name, source in sources.items() if source or self.initial.get(name)]
 
-    def changes(self) -> dict[str, Any]:
-        """Return the translations with this one changed."""
-        texts = {key: text for key, text in super().changes().items() if text}
-        return {"translations": self.version.translations | {self.language: texts}}
+    def changed(self, study: StudyDefinition) -> StudyDefinition:
+        """Return the study's definition with this translation changed."""
+        texts = {key: text for key in TEXTS if (text := self.cleaned_data[key])}
+        return replace(study, translations=self.version.translations | {self.language: texts})
 
 
 class JudgingForm(VersionForm):
@@ -227,13 +229,12 @@ class JudgingForm(VersionForm):
         """Treat an empty field as 0."""
         return self.cleaned_data["repeats"] or 0.0
 
-    def changes(self) -> dict[str, Any]:
-        """Return the changes, with the languages in one list and translations only into those."""
-        given = super().changes()
-        own, more = given.pop("language"), given.pop("more_languages")
+    def changed(self, study: StudyDefinition) -> StudyDefinition:
+        """Return the study's definition, with the languages in one list and translations only into those."""
+        own, more = self.cleaned_data["language"], self.cleaned_data["more_languages"]
         languages = (own, *(code for code, _ in settings.LANGUAGES if code in more and code != own))
         kept = {code: texts for code, texts in self.version.translations.items() if code in languages[1:]}
-        return given | {"languages": languages, "translations": kept}
+        return replace(super().changed(study), languages=languages, translations=kept)
 
 
 @require_http_methods(FORM)
@@ -278,7 +279,7 @@ def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, 
         preview = {key: render_markdown(form.cleaned_data[key]) for key in TEXTS if form.cleaned_data.get(key)}
     elif form.is_valid():
         try:
-            changed = change_study(study, researcher_of(request), form.changes())
+            changed = change_study(study, researcher_of(request), form.changed(editing.definition_of(study)))
             messages.success(request, gettext("Saved.") if changed else gettext("Nothing was changed."))
             return redirect(after, study.slug)
         except StudyError as error:

@@ -332,9 +332,9 @@ class ColumnsForm(StudyForm):
         shared = FaultyRows(FaultKind.SAME_ID, column.repeated, column.repeated_values)
         return self.found.faults + [each for each in (unlabelled, shared) if each.count]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> None:
         """Ask for what the file leaves open: a place, and what to do about missing or repeated ids."""
-        given: dict[str, Any] = super().clean() or self.cleaned_data
+        given = self.cleaned_data
         if not (given.get("crs") or given.get("place") or self.found.on_earth.crs):
             self.add_error("crs", gettext("Enter the coordinate reference system: the file does not state it."))
         for kind in (FaultKind.NO_ID, FaultKind.SAME_ID):
@@ -345,7 +345,6 @@ class ColumnsForm(StudyForm):
                     "id",
                     gettext("%(text)s Choose another column, or choose below what to do about them.") % {"text": text},
                 )
-        return given
 
     def chosen(self) -> Chosen:
         """Return what was chosen."""
