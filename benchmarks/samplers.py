@@ -28,7 +28,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
-from judgemap.core.approximate.laplace import approximate
+from judgemap.core.approximate import approximate
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import InverseGamma, Model, communicability

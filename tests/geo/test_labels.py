@@ -6,8 +6,7 @@ import pytest
 import shapely
 
 from judgemap.errors import StudyError
-from judgemap.geo.labels import choose_labels, clean_label
-from judgemap.geo.maps import read_areas
+from judgemap.geo.maps import choose_labels, clean_label, read_areas
 
 
 def table(**columns: list[object]) -> geopandas.GeoDataFrame:

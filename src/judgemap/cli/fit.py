@@ -105,7 +105,7 @@ def fit(
     if as_json:
         typer.echo(json.dumps(result.record.to_dict(), indent=2, ensure_ascii=False))
     else:
-        from judgemap.report.words.summary import summary
+        from judgemap.report.words.tables import summary
 
         typer.echo(f"{summary(result)}\n\nResults are in {folder}/")
     if not result.record.complete:

@@ -80,7 +80,7 @@ def report(
         raise StudyError(f"{output.name}: a briefing is .html or .pdf; end the name in one of them")
     from judgemap.report.pages.briefing import Gallery, briefing, read_about
     from judgemap.report.pages.briefing.front import verdict
-    from judgemap.report.words.summary import verdict_lines
+    from judgemap.report.words.tables import verdict_lines
     from judgemap.study.assess.beside import group_areas
     from judgemap.study.fit.folder import check_file, check_folder
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgemap.cli.groups import Group
+from judgemap.cli.main import Group
 from judgemap.cli.serving import DATA, DataFolder, server_address
 from judgemap.errors import StudyError
 from judgemap.web.start import connect, use_data_folder

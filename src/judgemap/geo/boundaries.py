@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
-from judgemap.geo.labels import choose_labels
+from judgemap.geo.maps import choose_labels
 
 BEGINNINGS = {
     ".geojson": b"{",

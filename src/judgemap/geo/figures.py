@@ -21,8 +21,7 @@ from judgemap.core.types import FloatArray, frozen_floats
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
 from judgemap.geo.csvfiles import Table, as_table, defused, did_you_mean, quoted, read_number, read_table
-from judgemap.geo.labels import clean_label
-from judgemap.geo.maps import Areas, read_areas
+from judgemap.geo.maps import Areas, clean_label, read_areas
 
 if TYPE_CHECKING:
     import pandas as pd

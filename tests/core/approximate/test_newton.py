@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from judgemap.core.approximate.newton import climb
+from judgemap.core.approximate import climb
 
 
 def parabola(x):

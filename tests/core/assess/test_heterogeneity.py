@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from judgemap.core.approximate.gaussian import gaussian
+from judgemap.core.approximate import gaussian
 from judgemap.core.assess.misfit import differ_share
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import Disagreement, Parts, draw_panel

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate
 from scipy.special import expit
 
-from judgemap.core.approximate.gaussian import mean_chance
+from judgemap.core.approximate import mean_chance
 from judgemap.core.assess.misfit import mean_squares, share_interval
 
 

@@ -11,7 +11,7 @@ from judgemap.core.assess.reliability import (
     stepped_up,
     unpooled,
 )
-from judgemap.core.model.likelihood import log_likelihood
+from judgemap.core.model.counts import log_likelihood
 from judgemap.core.model.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.trials import simulate_counts

@@ -8,8 +8,7 @@ from synthetic import all_pairs, delaunay_map, fit_of_draws
 
 from judgemap.core.design import adaptive
 from judgemap.core.design.adaptive import AdaptiveState, gains, init, next_pair, update
-from judgemap.core.model.counts import PairCounts, count_pairs
-from judgemap.core.model.likelihood import information, score
+from judgemap.core.model.counts import PairCounts, count_pairs, information, score
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.simulate.trials import answer, simulate_counts
 

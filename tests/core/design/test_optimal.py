@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from synthetic import all_pairs, delaunay_map, matrix_of
 
-from judgemap.core.approximate.newton import inverse
+from judgemap.core.approximate import inverse
 from judgemap.core.design import optimal as optimal_module
 from judgemap.core.design.designs import principal_component, uniform, weighted
 from judgemap.core.design.optimal import Panel, expected_information, optimal, problem, value_and_slope

@@ -3,8 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgemap.core.model.counts import JudgedCounts, PairCounts, count_judged, count_pairs
-from judgemap.core.model.likelihood import information, laplacian, log_likelihood, score
+from judgemap.core.model.counts import (
+    JudgedCounts,
+    PairCounts,
+    count_judged,
+    count_pairs,
+    information,
+    laplacian,
+    log_likelihood,
+    score,
+)
 
 ROWS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(lambda pair: pair[0] != pair[1]), max_size=40)
 

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, ndtri, stdtr
 
-from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.likelihood import log_likelihood
+from judgemap.core.model.counts import PairCounts, log_likelihood
 from judgemap.core.model.prior import Covariance, FixedVariance, Model, VariancePrior
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.simulate.trials import simulate_counts

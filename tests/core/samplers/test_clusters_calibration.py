@@ -15,8 +15,8 @@ from scipy.special import ndtri, stdtr
 
 from judgemap.core.model.clusters import ClusterPrior, labels_of_links, simulate_clusters
 from judgemap.core.model.communicability import communicability_matrix
+from judgemap.core.model.counts import log_likelihood
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.likelihood import log_likelihood
 from judgemap.core.samplers.clusters import compiled
 from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel, ClusterState

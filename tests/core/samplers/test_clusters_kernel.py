@@ -8,9 +8,8 @@ from cluster_exactness import tables
 
 from judgemap.core.model.clusters import ClusterPrior, decay, labels_of_links, simulate_clusters, window
 from judgemap.core.model.communicability import communicability_matrix
-from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.counts import count_pairs, log_likelihood, score
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.likelihood import log_likelihood, score
 from judgemap.core.samplers.clusters import compiled
 from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel, ClusterState, links_of_labels, starting_partitions

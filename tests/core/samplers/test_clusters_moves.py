@@ -9,9 +9,8 @@ from cluster_exactness import density, plain, tables
 
 from judgemap.core.model.clusters import ClusterPrior, simulate_clusters
 from judgemap.core.model.communicability import communicability_matrix
-from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.counts import count_pairs, log_likelihood, score
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.likelihood import log_likelihood, score
 from judgemap.core.samplers.clusters import compiled
 from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.simulate.trials import simulate_counts

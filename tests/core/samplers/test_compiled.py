@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from judgemap.core.approximate.laplace import approximate
+from judgemap.core.approximate import approximate
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_judged, count_pairs

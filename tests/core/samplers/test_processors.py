@@ -14,7 +14,7 @@ import pytest
 from other_processors import PROCESSORS, environment
 from scipy.stats import special_ortho_group
 
-from judgemap.core.approximate import laplace
+from judgemap.core.approximate import Laplace, approximate
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_pairs
@@ -69,7 +69,7 @@ def test_draws_agree_on_every_processor(processor, here, tmp_path):
         np.testing.assert_allclose(there[name], draws, atol=1e-9, rtol=0, err_msg=f"{name} on {processor}")
 
 
-def other_eigenvectors(placed: laplace.Laplace) -> laplace.Laplace:
+def other_eigenvectors(placed: Laplace) -> Laplace:
     """Choose otherwise all that is free: every sign, and the basis of every eigenvalue that repeats."""
     rng, Q = np.random.default_rng(7), placed.Q * np.resize([1, -1, -1], len(placed.g))
     group = np.searchsorted(np.flatnonzero(np.diff(placed.g) > 1e-8 * placed.g.max()), np.arange(len(Q)))
@@ -83,7 +83,7 @@ def other_eigenvectors(placed: laplace.Laplace) -> laplace.Laplace:
 
 @pytest.mark.parametrize("name", ["hmc", "hmc compiled", "hmc standard", "gibbs"])
 def test_draws_do_not_depend_on_the_choice_of_eigenvectors(name, here, monkeypatch):
-    original = laplace.approximate
+    original = approximate
     for module in (hmc, sys.modules[sample.__module__]):
         monkeypatch.setattr(module, "approximate", lambda model: other_eigenvectors(original(model)))
     np.testing.assert_allclose(draw(name), here[name], atol=1e-9, rtol=0)

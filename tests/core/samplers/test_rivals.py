@@ -12,9 +12,8 @@ from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
 from scipy import optimize
 from scipy.special import digamma, ndtri, polygamma, stdtr
 
-from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.counts import PairCounts, count_pairs, log_likelihood, score
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.likelihood import log_likelihood, score
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers.kernel import Kernel
 from judgemap.core.samplers.spatial import rivals

@@ -5,10 +5,9 @@ import threading
 import numpy as np
 import pytest
 
-from judgemap.core.approximate.laplace import mode
-from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.approximate import find_mode
+from judgemap.core.model.counts import PairCounts, count_pairs, score
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.likelihood import score
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.samplers.kernel import by_steps
 from judgemap.core.samplers.run import LONGEST_BLOCK, SAMPLERS, Draws, Plan, run, sample
@@ -118,7 +117,7 @@ def test_bad_plans(plan, sentence):
 def test_mode_is_where_the_slope_is_nought(tau):
     """From far away too: step halving makes Newton's method safe."""
     m = model()
-    found = mode(m, tau, np.full(9, 30.0) * np.arange(-4, 5))
+    found = find_mode(m, tau, np.full(9, 30.0) * np.arange(-4, 5))
     slope = score(m.counts, found) - m.covariance.inverse @ found * np.exp(-tau)
     np.testing.assert_allclose(slope, 0.0, atol=1e-4)
 

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from quadrature import exact_moments
 
-from judgemap.core.model import likelihood
-from judgemap.core.model.counts import count_pairs
+from judgemap.core.model.counts import count_pairs, differences, log_likelihood
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.likelihood import differences
 from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers import gibbs, polyagamma
 from judgemap.core.samplers.diagnostics import ess_bulk
@@ -175,7 +173,7 @@ def test_hmc_density_is_likelihood_times_prior():
     strengths, tau, *_ = hmc.read(target, hmc.start(target, q)).values()
     inverse = model.covariance.inverse
     direct = (
-        likelihood.log_likelihood(model.counts, strengths.T)
+        log_likelihood(model.counts, strengths.T)
         - np.einsum("ki,ij,kj->k", strengths, inverse, strengths) * np.exp(-tau) / 2
         - 3 * tau / 2
         - model.variance.shape * tau

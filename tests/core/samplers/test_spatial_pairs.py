@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_expit
 
-from judgemap.core.model.counts import PairCounts, count_pairs
-from judgemap.core.model.likelihood import laplacian
+from judgemap.core.model.counts import PairCounts, count_pairs, laplacian
 from judgemap.core.model.prior import InverseGamma, Model, independent
 from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
 from judgemap.core.samplers.spatial import compiled as pair_pass

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.special import expit, ndtri, xlogy
 
-from judgemap.core.approximate import laplace
-from judgemap.core.model.counts import JudgedCounts, PairCounts
-from judgemap.core.model.likelihood import information, log_likelihood
+from judgemap.core.approximate import find_mode
+from judgemap.core.model.counts import JudgedCounts, PairCounts, information, log_likelihood
 from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
@@ -281,7 +280,7 @@ def log_evidence(model: Model) -> float:
     if not isinstance(model.variance, FixedVariance):
         raise TypeError("the evidence is for a known α²")
     counts, C, variance = model.counts, model.covariance, model.variance.value
-    mode = laplace.mode(model, float(np.log(variance)), np.zeros(counts.n_areas))
+    mode = find_mode(model, float(np.log(variance)), np.zeros(counts.n_areas))
     inside = np.eye(counts.n_areas) + variance * C.factor.T @ information(counts, mode) @ C.factor
     height = log_likelihood(counts, mode) - mode @ C.inverse @ mode / (2 * variance)
     return float(height - np.linalg.slogdet(inside)[1] / 2)

@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.special import expit
 
-from judgemap.core.approximate.newton import climb, inverse
+from judgemap.core.approximate import climb, inverse
 from judgemap.core.assess.posterior import by_risk
-from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.likelihood import information, log_likelihood, score
+from judgemap.core.model.counts import PairCounts, information, log_likelihood, score
 from judgemap.core.types import FloatArray
 
 TINY, LEAST_SHRUNK = 1e-30, 1e-6

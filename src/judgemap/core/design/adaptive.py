@@ -27,12 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from judgemap.core.approximate import laplace
-from judgemap.core.approximate.newton import climb, inverse
+from judgemap.core.approximate import climb, find_mode, inverse
 from judgemap.core.design.designs import known_areas
 from judgemap.core.design.utility import centred_square, contrasts
-from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.likelihood import information, score
+from judgemap.core.model.counts import PairCounts, information, score
 from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray, IntArray, frozen_floats
 
@@ -206,7 +204,7 @@ def _known_variance(model: Model) -> float:
 
 def _newton(model: Model, start: FloatArray) -> AdaptiveState:
     variance = _known_variance(model)
-    mode = laplace.mode(model, float(np.log(variance)), start)
+    mode = find_mode(model, float(np.log(variance)), start)
     return AdaptiveState(model, mode, inverse(information(model.counts, mode) + model.covariance.inverse / variance))
 
 

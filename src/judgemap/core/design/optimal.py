@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from judgemap.core.approximate.newton import inverse
+from judgemap.core.approximate import inverse
 from judgemap.core.design.designs import PairDesign, weighted
 from judgemap.core.design.utility import centred_square, centred_trace, contrasts
 from judgemap.core.model.prior import Covariance

@@ -1,8 +1,8 @@
-"""Comparisons as counts, which are the sufficient statistics of every model here.
+"""Comparisons as counts, which are the sufficient statistics of every model here, and their Bradley-Terry likelihood.
 
 Convention: areas are the integers 0 … N−1. A pair is stored with ``first < second``; ``n`` counts its decided
 comparisons, ``wins`` how often ``first`` won, ``ties`` how often neither did. What winning means (a lower or a higher
-rate) is up to the study; in the core, the winner is the area with the larger strength.
+rate) is up to the study; in the core, the winner is the area with the larger strength: logit P(i beats j) = λ_i − λ_j.
 """
 
 from dataclasses import dataclass, field
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.special import expit
 
 from judgemap.core.model.graph import connected_parts
 from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_ints
@@ -246,3 +247,40 @@ def _judged_key(judge: IntArray, first: IntArray, second: IntArray, first_left: 
 
 def _tally(row: IntArray, kept: BoolArray, size: int) -> IntArray:
     return np.bincount(row[kept], minlength=size).astype(np.int64)
+
+
+def differences(counts: PairCounts, strengths: FloatArray) -> FloatArray:
+    """λ_first − λ_second for every compared pair; areas are the first axis."""
+    return strengths[counts.first] - strengths[counts.second]
+
+
+def log_likelihood(counts: PairCounts, strengths: FloatArray) -> FloatArray:
+    """ℓ = Σ y d − n log(1 + e^d), d = λ_first − λ_second. Areas are the first axis; other axes are kept.
+
+    >>> round(float(log_likelihood(count_pairs([0], [1], 2), np.zeros(2))), 4)
+    -0.6931
+    """
+    d = differences(counts, strengths)
+    result: FloatArray = counts.wins @ d - counts.n @ np.logaddexp(0.0, d)
+    return result
+
+
+def score(counts: PairCounts, strengths: FloatArray) -> FloatArray:
+    """∇ℓ = Xᵀ(y − n p) at one vector of strengths."""
+    return counts.onto_areas(counts.wins - counts.n * expit(differences(counts, strengths)))
+
+
+def laplacian(counts: PairCounts, weights: FloatArray) -> FloatArray:
+    """XᵀWX = Σ_pairs w (e_i − e_j)(e_i − e_j)ᵀ, a weighted graph Laplacian, filled in without a matrix product."""
+    i, j = counts.first, counts.second
+    n = counts.n_areas
+    flat = np.zeros(n * n)  # indexing with one number instead of two takes half the time
+    flat[i * n + j] = flat[j * n + i] = -weights
+    flat[:: n + 1] = np.bincount(i, weights, n) + np.bincount(j, weights, n)
+    return flat.reshape(n, n)
+
+
+def information(counts: PairCounts, strengths: FloatArray) -> FloatArray:
+    """−∇²ℓ = XᵀWX with w = n p (1 − p)."""
+    p = expit(differences(counts, strengths))
+    return laplacian(counts, counts.n * p * (1 - p))

@@ -74,7 +74,7 @@ def compile_all() -> None:
     `python -m judgemap.core.samplers.compiled`, as in `make`, right after installing. Any other fit compiles what it
     needs when it needs it; draws do not depend on who compiled.
     """
-    from judgemap.core.approximate.laplace import approximate
+    from judgemap.core.approximate import approximate
     from judgemap.core.model.clusters import ClusterPrior
     from judgemap.core.model.counts import count_judged, count_pairs
     from judgemap.core.model.judges import Disagreement, PanelModel, Parts

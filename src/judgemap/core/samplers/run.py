@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from judgemap.core.approximate.laplace import approximate
+from judgemap.core.approximate import approximate
 from judgemap.core.model.prior import Model
 from judgemap.core.samplers import gibbs
 from judgemap.core.samplers.clusters import kernel as clusters

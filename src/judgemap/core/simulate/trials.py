@@ -20,7 +20,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import bdtr, expit, stdtrit
 
-from judgemap.core.approximate.newton import inverse
+from judgemap.core.approximate import inverse
 from judgemap.core.assess.posterior import ranks
 from judgemap.core.assess.reliability import pearson
 from judgemap.core.design import adaptive

@@ -19,8 +19,7 @@ from judgemap.report.figures.picture import Picture
 from judgemap.report.figures.schedules import exposure_map, how_often
 from judgemap.report.pages.page import render
 from judgemap.report.pages.planning import at_planned, sentences
-from judgemap.report.words.summary import summary
-from judgemap.report.words.tables import Cell, Table, cluster_table, columns, highest_risk
+from judgemap.report.words.tables import Cell, Table, cluster_table, columns, highest_risk, summary
 from judgemap.report.words.text import counted
 from judgemap.study.data.comparisons import OUTCOMES, Comparisons
 from judgemap.study.fit.clusters import ClusterFit

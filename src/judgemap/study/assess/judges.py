@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import bdtr
 
-from judgemap.core.approximate.gaussian import Gaussian, gaussian
+from judgemap.core.approximate import Gaussian, gaussian
 from judgemap.core.assess.held_out import Bench, Cloud, Kinds, Shared
 from judgemap.core.assess.misfit import mean_squares, share_interval
 from judgemap.core.model.counts import PairCounts

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from judgemap.core.approximate.gaussian import Gaussian
+from judgemap.core.approximate import Gaussian
 from judgemap.core.assess.reliability import (
     another_panel,
     pearson,

@@ -21,8 +21,7 @@ from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_floats, 
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import Table, as_table, did_you_mean, quoted, read_number, read_table
-from judgemap.geo.labels import clean_label
-from judgemap.geo.maps import Areas
+from judgemap.geo.maps import Areas, clean_label
 
 if TYPE_CHECKING:
     import pandas as pd

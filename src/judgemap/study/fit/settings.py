@@ -392,7 +392,7 @@ class FitSettings:
             if isinstance(value, np.generic):  # a number from an array or a data frame
                 value = value.item()
                 object.__setattr__(self, name, value)
-            if value is not None or DEFAULTS.get(name, "seed") is not None:
+            if value is not DEFAULTS.get(name, "seed"):
                 setting.check_value(name, value)
         if self.clusters is not None and self.model != "clusters":
             text = "clusters: only the model 'clusters' has clusters; choose it, or leave this out"

@@ -20,8 +20,7 @@ from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
-from judgemap.geo.labels import clean_label
-from judgemap.geo.maps import Areas
+from judgemap.geo.maps import Areas, clean_label
 from judgemap.study.fit.folder import write_whole
 
 if TYPE_CHECKING:

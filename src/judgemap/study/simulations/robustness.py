@@ -239,7 +239,7 @@ def read_real(measured: Path, outlines: Path, places: Sequence[str]) -> dict[str
     one. The first column of the table has the areas' ids; areas that are elsewhere do not matter.
     """
     from judgemap.geo.boundaries import load
-    from judgemap.geo.labels import choose_labels
+    from judgemap.geo.maps import choose_labels
 
     frame = load(outlines)[0]
     labels = choose_labels(frame, None, None)

@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from judgemap.core.approximate.laplace import approximate
+from judgemap.core.approximate import approximate
 from judgemap.core.design.designs import PairDesign, principal_component
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import (

@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from judgemap.core.approximate.laplace import mode
+from judgemap.core.approximate import find_mode
 from judgemap.core.model import outcomes
 from judgemap.core.model.clusters import ClusterPrior, labels_of_links, log_marginal, marginal_constants
-from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.likelihood import information, laplacian, log_likelihood
+from judgemap.core.model.counts import PairCounts, information, laplacian, log_likelihood
 from judgemap.core.model.outcomes import Answers, TieRule
 from judgemap.core.model.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.gibbs import draw_gaussian
@@ -268,7 +267,7 @@ class _Start:
         n = model.counts.n_areas
         decided = model.counts.decided()
         plain = Model(decided, independent(n), FixedVariance(START_VARIANCE))
-        self.mode = model.prior.mu0 + mode(plain, float(np.log(START_VARIANCE)), np.zeros(n))
+        self.mode = model.prior.mu0 + find_mode(plain, float(np.log(START_VARIANCE)), np.zeros(n))
         self.information = np.ascontiguousarray(np.diagonal(information(decided, self.mode)))
 
     def draw(self, rng: np.random.Generator, partitions: IntArray) -> ClusterState:

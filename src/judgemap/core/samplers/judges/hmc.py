@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg, optimize
 from scipy.special import expit, logit
 
-from judgemap.core.approximate.laplace import approximate
+from judgemap.core.approximate import approximate
 from judgemap.core.model.judges import PanelModel
 from judgemap.core.model.outcomes import TieRule, add_up, curvature, log_likelihood, slopes
 from judgemap.core.model.prior import Covariance, Model

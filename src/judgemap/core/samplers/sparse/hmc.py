@@ -37,7 +37,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import erfcinv, expit
 
-from judgemap.core.approximate.newton import climb
+from judgemap.core.approximate import climb
 from judgemap.core.model.prior import FixedVariance
 from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps

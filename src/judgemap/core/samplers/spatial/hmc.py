@@ -1,6 +1,6 @@
 """Split Hamiltonian Monte Carlo in Laplace coordinates, many chains at a time: the default sampler.
 
-Coordinates q = (u, v): τ = log α² = m + s·v and λ = Vw, w = r/(g + e^{−τ}) + u/√(g + e^{−τ}) (`approximate.laplace`),
+Coordinates q = (u, v): τ = log α² = m + s·v and λ = Vw, w = r/(g + e^{−τ}) + u/√(g + e^{−τ}) (`approximate.Laplace`),
 in which the posterior is nearly N(0, I), as `split_hmc` wants it:
 
     log p(q) = ℓ(λ) − ½e^{−τ}wᵀw − (N/2)τ + kτ − ωe^{−τ} − ηe^τ − ½Σ log(g + e^{−τ})
@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from judgemap.core.approximate.laplace import Laplace, approximate
+from judgemap.core.approximate import Laplace, approximate
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.samplers import split_hmc

@@ -16,9 +16,8 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.special import expit
 
-from judgemap.core.approximate.newton import climb
-from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.likelihood import information, log_likelihood, score
+from judgemap.core.approximate import climb
+from judgemap.core.model.counts import PairCounts, information, log_likelihood, score
 from judgemap.core.model.prior import Model
 from judgemap.core.samplers.gibbs import draw_log_variance
 from judgemap.core.samplers.kernel import Kernel, by_steps

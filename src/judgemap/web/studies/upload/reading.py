@@ -83,7 +83,7 @@ def inspect(path: Path, layer: str) -> Inspection:
     """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
     from judgemap.geo.boundaries import list_layers
     from judgemap.geo.drawing.outlines import sketch
-    from judgemap.geo.labels import choose_labels, column_texts
+    from judgemap.geo.maps import choose_labels, column_texts
     from judgemap.web.studies.upload.faults import WORDING, find_faults
 
     frame = load(path, layer)
@@ -215,8 +215,7 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
     """Read the areas with their edges."""
     import shapely
 
-    from judgemap.geo.labels import column_texts
-    from judgemap.geo.maps import read_areas
+    from judgemap.geo.maps import column_texts, read_areas
     from judgemap.web.studies.upload.faults import settle
 
     frame = load(path, chosen.layer)

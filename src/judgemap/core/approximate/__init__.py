@@ -1,1 +1,0 @@
-"""Gaussians near the posterior: Newton steps, Laplace, and the best centred one."""
