@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from judgemap.study.assess.judges import judge_table as judge_table
     from judgemap.study.assess.judges import surprising_answers as surprising_answers
     from judgemap.study.assess.judges import time_histogram as time_histogram
+    from judgemap.study.assess.rates import Rates as Rates
+    from judgemap.study.assess.rates import rates as rates
     from judgemap.study.assess.reliability import Reliability as Reliability
     from judgemap.study.assess.reliability import reliability as reliability
     from judgemap.study.assess.reliability import reliability_over_time as reliability_over_time
@@ -69,6 +71,7 @@ _HOMES = {
     "ModelComparison": "study.assess.comparing",
     "PanelFit": "study.fit.judges",
     "PredictiveCheck": "study.assess.checks",
+    "Rates": "study.assess.findings",
     "Reliability": "study.assess.reliability",
     "Schedule": "study.plan.schedules",
     "StudyError": "errors",
@@ -88,6 +91,7 @@ _HOMES = {
     "plan": "study.plan.planning",
     "predictive_check": "study.assess.checks",
     "prior_covariance": "study.fit.priors",
+    "rates": "study.assess.rates",
     "read_areas": "geo.maps",
     "read_comparisons": "study.data.comparisons",
     "read_edges": "geo.maps",

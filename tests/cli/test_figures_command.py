@@ -42,7 +42,11 @@ def test_export_by_group(judgemap, fitted, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--weighted-by", "people"], "say which with --by"),
+        (["--weighted-by", "people"], "add --by or --rates"),
+        (["--rates", "people"], "name its column with --expected"),
+        (["--rates", "people", "--expected", "people", "--missed", "some"], "give a range such as"),
+        (["--rates", "people", "--expected", "people"], "rates need at least 8"),
+        (["--expected", "people"], "say which column has the counts"),
         (["--by", "village"], "no column 'village'"),
         (["--by", "town", "--weighted-by", "town"], "'A', which is not a number"),
     ],

@@ -14,8 +14,8 @@ from judgemap.geo.maps import Areas, read_areas
 if TYPE_CHECKING:
     import geopandas
 
-    from judgemap.study.assess.beside import Grouping
-    from judgemap.study.export import Judges
+    from judgemap.study.assess.findings import Rates
+    from judgemap.study.export import By, Judges
     from judgemap.study.fit.result import Fit
 
 
@@ -183,6 +183,17 @@ def export(
         list[Path] | None,
         typer.Option(help="CSV or XLSX with figures of the areas. Repeatable. [default: those that were fitted with]"),
     ] = None,
+    rates: Annotated[
+        str | None,
+        typer.Option(help="Rates too: the column of the figures with recorded cases, empty where none are known."),
+    ] = None,
+    expected: Annotated[str | None, typer.Option(help="For rates: the column of the population.")] = None,
+    missed: Annotated[
+        str, typer.Option(help="For rates: the share of cases that are not recorded, as a range, such as 0.1-0.4.")
+    ] = "0",
+    totals: Annotated[
+        str | None, typer.Option(help="For rates: the column with the known total of each area's district; needs --by.")
+    ] = None,
     comparisons: Annotated[
         Path | None, typer.Option(help="For a replication archive or speedyBBT: the comparisons.csv that was fitted.")
     ] = None,
@@ -211,10 +222,14 @@ def export(
 
     Example: judgemap export results -o districts.xlsx --by districts.gpkg
 
+    Example: judgemap export results -o rates.xlsx --figures cases.csv --rates cases --expected population
+
     Example: judgemap export results -o wards.zip --comparisons comparisons.csv
 
     Example: judgemap export results -o for-r --as speedybbt --comparisons comparisons.csv
     """
+    from judgemap.study.assess.beside import group_areas
+    from judgemap.study.assess.findings import Rates
     from judgemap.study.export import kind_of, write_download
 
     if results == Path("speedybbt") and not results.exists():
@@ -232,25 +247,38 @@ def export(
         raise StudyError("--comparisons, --study and --areas are for a replication archive; add --as replication")
     else:
         fit = open_fit(results, view)
-        grouping = _grouping(fit, by, weighted_by, figures or [])
-        written = write_download(fit, kind, output, grouping)
+        fit = replace(fit, map=reduce(Areas.with_figures, figures or [], fit.map))
+        if rates is not None:
+            told: By = _rates(fit, rates, expected, missed, by or "", totals or "")
+        elif expected is not None or totals is not None or missed != "0":
+            raise StudyError(
+                "--expected, --missed and --totals are for rates; say which column has the counts: --rates"
+            )
+        elif by is None and (figures or weighted_by != "equal"):
+            raise StudyError("--figures and --weighted-by are for results by group or rates; add --by or --rates")
+        else:
+            told = None if by is None else group_areas(fit.map, by, weights=weighted_by)
+        written = write_download(fit, kind, output, told)
         if kind == "gpkg":
             from judgemap.report.figures.qgis import add_style
 
             add_style(written)
-        for note in () if grouping is None else grouping.notes:
+        for note in () if told is None else [told.sentence] if isinstance(told, Rates) else told.notes:
             typer.echo(f"Note: {note}")
     typer.echo(f"Written: {output}")
 
 
-def _grouping(fit: "Fit", by: str | None, weights: str, figures: list[Path]) -> "Grouping | None":
-    from judgemap.study.assess.beside import group_areas
+def _rates(fit: "Fit", counts: str, expected: str | None, missed: str, by: str, totals: str) -> "Rates":
+    from judgemap.study.assess.rates import rates
 
-    if by is None:
-        if figures or weights != "equal":
-            raise StudyError("--figures and --weighted-by are for results by group; say which with --by")
-        return None
-    return group_areas(reduce(Areas.with_figures, figures, fit.map), by, weights=weights)
+    if expected is None:
+        raise StudyError("rates need the population of each area; name its column with --expected")
+    first, _, last = missed.partition("-")
+    try:
+        share = float(first), float(last or first)
+    except ValueError:
+        raise StudyError(f"--missed is {missed!r}; give a range such as 0.1-0.4") from None
+    return rates(fit, counts, expected, missed=share, by=by, totals=totals)
 
 
 def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> None:

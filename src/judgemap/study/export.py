@@ -22,6 +22,7 @@ from judgemap.errors import NotInstalledError, StudyError
 from judgemap.geo.csvfiles import defused, did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.beside import Grouping, outlines_by, results_by
+from judgemap.study.assess.findings import Rates
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.folder import check_file, new_folder, write_whole
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "OF_A_MAP", "Format", "areas_table", "draws_table", "kind_of", "replication", "write_download"]
 
+By = Grouping | Rates | None
+"""What a table has: results by group, or rates beside the risks, or the risks alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -43,7 +47,7 @@ class Format:
     ending: str
     media_type: str
     says: str
-    write: Callable[[Fit, "Grouping | None", Path], None]
+    write: Callable[[Fit, "By", Path], None]
 
 
 def areas_table(fit: Fit) -> pd.DataFrame:
@@ -72,8 +76,10 @@ def draws_table(fit: Fit) -> pd.DataFrame:
     return fit.posterior["risk"].to_dataframe().reset_index()[["chain", "draw", "area", "risk"]]
 
 
-def write_download(fit: Fit, kind: str, path: str | Path, by: Grouping | None = None) -> Path:
-    """Write one file of a fit, completely or not at all; `FORMATS` lists the kinds. ``by`` gives results by group.
+def write_download(fit: Fit, kind: str, path: str | Path, by: By = None) -> Path:
+    """Write one file of a fit, completely or not at all; `FORMATS` lists the kinds.
+
+    ``by`` gives results by group, or rates too.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -89,7 +95,7 @@ def write_download(fit: Fit, kind: str, path: str | Path, by: Grouping | None = 
     if kind in OF_A_MAP and fit.map.geometry is None:
         raise StudyError(f"this fit has no map, which {kind} is for; choose 'csv' or 'parquet' instead")
     if by is not None and kind not in OF_GROUPS:
-        raise StudyError(f"results by group cannot be written as {kind!r}; choose one of {quoted(OF_GROUPS)}")
+        raise StudyError(f"results by group and rates cannot be written as {kind!r}; choose one of {quoted(OF_GROUPS)}")
     check_file(path)
     if FORMATS[kind].media_type == PARQUET and find_spec("pyarrow") is None:
         raise NotInstalledError("pyarrow", "parquet")
@@ -117,29 +123,34 @@ def kind_of(path: str | Path) -> str:
     return max(fitting, key=lambda kind: len(FORMATS[kind].ending))
 
 
-def _table(fit: Fit, by: Grouping | None) -> pd.DataFrame:
-    return areas_table(fit) if by is None else results_by(fit, by)
+def _table(fit: Fit, by: By) -> pd.DataFrame:
+    if isinstance(by, Grouping):
+        return results_by(fit, by)
+    table = areas_table(fit)
+    return table if by is None else table.merge(by.table.drop(columns="name"), on="id")
 
 
-def _drawn(fit: Fit, by: Grouping | None) -> "geopandas.GeoDataFrame":
+def _drawn(fit: Fit, by: By) -> "geopandas.GeoDataFrame":
     """Join the table to the outlines of its areas or groups."""
-    if by is None:
-        return fit.map.to_frame().merge(areas_table(fit).drop(columns="name"), on="id")
-    return outlines_by(fit.map, by).merge(results_by(fit, by), on="group")
+    if isinstance(by, Grouping):
+        return outlines_by(fit.map, by).merge(results_by(fit, by), on="group")
+    return fit.map.to_frame().merge(_table(fit, by).drop(columns="name"), on="id")
 
 
-def _write_csv(fit: Fit, by: Grouping | None, path: Path) -> None:
+def _write_csv(fit: Fit, by: By, path: Path) -> None:
     text = _without_formulas(_table(fit, by)).to_csv(index=False)
     # Excel takes a file without the mark to be in the machine's own encoding, which matters only beyond ASCII.
     path.write_text(text, encoding="utf-8" if text.isascii() else "utf-8-sig", newline="")
 
 
-def _write_xlsx(fit: Fit, by: Grouping | None, path: Path) -> None:
+def _write_xlsx(fit: Fit, by: By, path: Path) -> None:
     """Write a sheet with the table and one that says what its columns mean."""
     import pyogrio
 
     table = _table(fit, by)
     meanings = pd.DataFrame({"column": table.columns, "meaning": [meaning_of(each) for each in table.columns]})
+    if isinstance(by, Rates):
+        meanings.loc[len(meanings)] = ["", by.sentence]
     pyogrio.write_dataframe(table, path, layer="results", driver="XLSX")
     pyogrio.write_dataframe(meanings, path, layer="columns", driver="XLSX", append=True)
 
@@ -159,6 +170,14 @@ MEANINGS = {
     "rank_high": "upper end of the 95 % interval of the rank",
     "cluster": "the cluster of the partition shown, 1 for the highest risk",
     "probability": "the probability that the area belongs to that cluster",
+    "recorded": "the count of the area that the rates rest on, if it has one",
+    "rests_on": "how many areas have counts, on which all rates and cases rest",
+    "rate_median": "posterior median of the rate",
+    "rate_low": "lower end of the 95 % interval of the rate",
+    "rate_high": "upper end of the 95 % interval of the rate",
+    "cases_median": "posterior median of the number of cases",
+    "cases_low": "lower end of the 95 % interval of the number of cases",
+    "cases_high": "upper end of the 95 % interval of the number of cases",
     "view": "whose map it is, if judges differ: the population's or the panel's",
 }
 """What the columns of a table of results mean."""
@@ -175,20 +194,20 @@ def meaning_of(column: str) -> str:
     return MEANINGS.get(column, "")
 
 
-def _write_geojson(fit: Fit, by: Grouping | None, path: Path) -> None:
+def _write_geojson(fit: Fit, by: By, path: Path) -> None:
     _drawn(fit, by).to_crs("EPSG:4326").to_file(path, driver="GeoJSON", COORDINATE_PRECISION=6)
 
 
-def _write_gpkg(fit: Fit, by: Grouping | None, path: Path) -> None:
-    _drawn(fit, by).to_file(path, driver="GPKG", layer="areas" if by is None else "groups")
+def _write_gpkg(fit: Fit, by: By, path: Path) -> None:
+    _drawn(fit, by).to_file(path, driver="GPKG", layer="groups" if isinstance(by, Grouping) else "areas")
 
 
-def _write_parquet(fit: Fit, by: Grouping | None, path: Path) -> None:
+def _write_parquet(fit: Fit, by: By, path: Path) -> None:
     table = _table(fit, by) if fit.map.geometry is None else _drawn(fit, by)
     table.to_parquet(path, index=False)
 
 
-def _write_draws(fit: Fit, by: Grouping | None, path: Path) -> None:  # noqa: ARG001 - `OF_GROUPS` leaves it out
+def _write_draws(fit: Fit, by: By, path: Path) -> None:  # noqa: ARG001 - `OF_GROUPS` leaves it out
     table = draws_table(fit)
     table["area"] = table["area"].astype("category")
     if fit.record.view is not View.POOLED:
@@ -216,11 +235,11 @@ def wide_draws(fit: Fit) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(counted), risk, pd.DataFrame(scalars)], axis=1)
 
 
-def _write_draws_csv(fit: Fit, by: Grouping | None, path: Path) -> None:  # noqa: ARG001
+def _write_draws_csv(fit: Fit, by: By, path: Path) -> None:  # noqa: ARG001
     wide_draws(fit).to_csv(path, index=False, float_format="%.9g")
 
 
-def _write_netcdf(fit: Fit, by: Grouping | None, path: Path) -> None:  # noqa: ARG001
+def _write_netcdf(fit: Fit, by: By, path: Path) -> None:  # noqa: ARG001
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         shutil.copyfile(fit.save(Path(folder, "results")) / "posterior.nc", path)
 
@@ -243,7 +262,7 @@ FORMATS: dict[str, Format] = {
 OF_A_MAP = ("geojson", "gpkg")
 """The formats that need a map."""
 OF_GROUPS = ("csv", "xlsx", "geojson", "gpkg", "parquet")
-"""The formats that results by group can have."""
+"""The formats that results by group and rates can have."""
 
 
 Judges = Literal["numbered", "kept"]

@@ -17,7 +17,6 @@ from judgemap.study.data.definition import StudyDefinition
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge import joining
 from judgemap.web.results import actions
-from judgemap.web.results.beside import told_of
 from judgemap.web.results.models import Beside
 from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Study
@@ -78,7 +77,7 @@ def test_an_afternoon(place, people, clients, carry_out, tmp_path):
     choose = {"weighted_by": "equal", "in_briefing": ["district", "income"]}
     assert owner.post(reverse("results:choose_figures", args=[study.slug, run.number]), choose).status_code == 302
     carry_out(Beside.objects.get(fit=run))
-    told = told_of(Beside.objects.get(fit=run))
+    told = Beside.objects.get(fit=run).told
     assert told.follows["income"].high < -0.6, "a low rank is deprived"
     assert abs(told.follows["income"].median) > abs(told.follows["health"].median)
     assert {row["group"] for row in told.groups["district"]} == set(DISTRICTS)

@@ -13,7 +13,6 @@ from django.urls import reverse
 from judgemap.study.assess.beside import beside, results_by
 from judgemap.web.people.export import export_study
 from judgemap.web.results import actions, files
-from judgemap.web.results.beside import told_of
 from judgemap.web.results.models import Beside
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Act, StudyFigures
@@ -56,7 +55,7 @@ def test_a_table_is_read_in_the_sandbox_and_held_against_the_map(clients, run, p
     assert len(kept.notes) == 1
     assert Act.objects.filter(verb="figures added", detail__file="imd.csv").exists()
     assert page(run, "figures").context["waiting"]
-    told = told_of(Beside.objects.get(fit=hold(run)))
+    told = Beside.objects.get(fit=hold(run)).told
     expected = beside(files.open_fit(run), load_areas(run.version).figures)
     assert told.follows["income"].median == pytest.approx(expected.follows["income"].median)
     assert [row["group"] for row in told.groups["town"]] == [row["group"] for row in expected.groups["town"]]
@@ -114,6 +113,39 @@ def test_what_is_chosen_is_shown_in_the_briefing(with_figures, clients, page):
     assert clients["owner"].post(where, {"weighted_by": "surface"}).status_code == 400
 
 
+def choose_counts(run, client, cases, **given):
+    """Add counts and people, choose them for rates, and let a worker work them out."""
+    ids = files.open_fit(run).map.ids
+    cells = {"cases": cases, "people": [str(1000 + place) for place in range(len(ids))]}
+    actions.keep_figures(run.study, ReadFigures(cells, []), "cases.csv")
+    where = reverse("results:choose_figures", args=[run.study.slug, run.number])
+    given = {"weighted_by": "equal", "counts": "cases", "expected": "people", **given}
+    response = client.post(where, given)
+    return hold(run).beside.told if response.status_code == 302 else response
+
+
+def test_rates_rest_on_counts(run, clients, page, tmp_path):
+    risk = files.open_fit(run).areas["risk_median"]
+    told = choose_counts(
+        run, clients["owner"], [str(int(20 * 2**each)) for each in risk], missed_low=10, missed_high=30
+    )
+    assert told.rates.missed == (0.1, 0.3)
+    shown = page(run, "figures")
+    assert [each[0] for each in shown.context["rates"]][:1] == [int(risk.argmax())]
+    assert told.rates.sentence in shown.context["told"].rates.sentence
+    path = tmp_path / "rates.csv"
+    path.write_bytes(b"".join(page(run, "download", "csv", rates="").streaming_content))
+    assert pd.read_csv(path)["rate_median"].tolist() == pytest.approx([each[0] for each in told.rates.rates])
+
+
+def test_counts_that_say_nothing(run, clients, page):
+    few = [str(place) if place < 7 else "" for place in range(len(run.rows))]
+    assert "7 areas" in choose_counts(run, clients["owner"], few).no_rates
+    assert page(run, "figures").status_code == 200
+    assert page(run, "download", "csv", rates="").status_code == 409
+    assert choose_counts(run, clients["owner"], few, expected="").status_code == 400
+
+
 @pytest.mark.parametrize("kind", ["csv", "xlsx"])
 def test_downloads_by_group(with_figures, page, tmp_path, kind):
     response = page(with_figures, "download", kind, by="town")
@@ -121,7 +153,7 @@ def test_downloads_by_group(with_figures, page, tmp_path, kind):
     path = tmp_path / f"towns.{kind}"
     path.write_bytes(b"".join(response.streaming_content))
     read = pd.read_csv(path) if kind == "csv" else geopandas.read_file(path, layer="results")
-    assert read["group"].tolist() == [row["group"] for row in told_of(with_figures.beside).groups["town"]]
+    assert read["group"].tolist() == [row["group"] for row in with_figures.beside.told.groups["town"]]
     assert page(with_figures, "download", kind, by="village").status_code == 409
 
 

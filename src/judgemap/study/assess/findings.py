@@ -7,11 +7,15 @@ ones are ignored.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 import msgspec
 
 from judgemap.core.assess.misfit import EXTREME
+from judgemap.errors import StudyError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PLACED = 0.5
 """An area is shown as part of a cluster if it belongs to it with at least this probability."""
@@ -385,6 +389,86 @@ NOT_CAUSE = (
 """What stands wherever a figure is held against the map."""
 
 
+@dataclass(frozen=True, slots=True)
+class RateOptions:
+    """Which columns of the figures have the counts, and what is known about them: see `jm.rates`.
+
+    >>> RateOptions("cases", "people", missed=(0.5, 0.2))
+    Traceback (most recent call last):
+    judgemap.errors.StudyError: the share of cases not recorded is 0.5 to 0.2; ...
+    """
+
+    counts: str
+    expected: str
+    missed: tuple[float, float] = (0.0, 0.0)
+    by: str = ""
+    totals: str = ""
+
+    def __post_init__(self) -> None:
+        low, high = self.missed
+        if not 0 <= low <= high < 1:
+            raise StudyError(
+                f"the share of cases not recorded is {low:g} to {high:g}; give two numbers from 0 to below 1, the "
+                "lower first"
+            )
+        if bool(self.by) != bool(self.totals):
+            raise StudyError("known totals need two columns: the district of each area, and the total of its district")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Rates and cases of every area, which rest on the counts that some of them have; see `jm.rates`.
+
+    >>> found = Rates(counts="cases", expected="people", areas=8, ratio=(1.5, 1.2, 1.9), ids=["1"], names=["Ash"],
+    ...               recorded=[None], rates=[(3.0, 2.0, 5.0)], cases=[(6.0, 4.0, 10.0)])
+    >>> found.table.loc[0, "cases_high"], found.sentence[:47]
+    (np.float64(10.0), 'These rates rest on the cases of 8 of 1 areas, ')
+    """
+
+    counts: str
+    expected: str
+    areas: int
+    """How many areas have counts."""
+    missed: tuple[float, float] = (0.0, 0.0)
+    totals: str = ""
+    per: int = 1000
+    """Rates are for so many of ``expected``."""
+    ratio: tuple[float, float, float]
+    """By what the rate is multiplied for one standard deviation more of risk: median and 95 % interval."""
+    ids: Sequence[str]
+    names: Sequence[str]
+    recorded: Sequence[float | None]
+    rates: Sequence[tuple[float, float, float]]
+    cases: Sequence[tuple[float, float, float] | None]
+    """Median and 95 % interval for each area."""
+
+    @property
+    def table(self) -> "pd.DataFrame":
+        """The rates as a table, in the order of the areas; `Rates.sentence` says what they rest on."""
+        import pandas as pd
+
+        own = {"id": self.ids, "name": self.names, "recorded": self.recorded, "rests_on": self.areas}
+        ends = ("median", "low", "high")
+        rates = pd.DataFrame(list(self.rates), columns=[f"rate_{end}" for end in ends])
+        cases = pd.DataFrame([each or (None,) * 3 for each in self.cases], columns=[f"cases_{end}" for end in ends])
+        return pd.concat([pd.DataFrame(own), rates, cases], axis=1)
+
+    @property
+    def sentence(self) -> str:
+        """What the rates rest on, in a few sentences."""
+        low, high = (f"{100 * each:.0f}" for each in self.missed)
+        share = f"{low} %" if low == high else f"{low} to {high} %"
+        missed = f" {share} of cases are taken as not recorded." if self.missed[1] else ""
+        middle, least, most = self.ratio
+        unit = f"{self.per:,} of {self.expected}" if self.per > 1 else f"one of {self.expected}"
+        known = f" Districts are scaled to their {self.totals}." if self.totals else ""
+        return (
+            f"These rates rest on the {self.counts} of {self.areas:,} of {len(self.ids):,} areas, for each {unit}; "
+            f"where the counts are wrong, so are they. One standard deviation more of risk multiplies the rate by "
+            f"{middle:.2f} (95 % interval {least:.2f} to {most:.2f}).{missed}{known}"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
     """Everything about a fit beside its figures, as pages and files show it."""
@@ -394,6 +478,9 @@ class Beside:
     """The rows of `beside.results_by`, by the column that groups."""
     weighted_by: str = EQUAL
     notes: Sequence[str] = ()
+    rates: Rates | None = None
+    no_rates: str = ""
+    """Why the counts that were chosen give no rates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

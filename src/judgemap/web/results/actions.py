@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
-from judgemap.study.assess.findings import Remedy
+from judgemap.study.assess.findings import RateOptions, Remedy
 from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.settings import LARGE, FitSettings
 from judgemap.web.accounts.models import Researcher
@@ -94,17 +94,24 @@ def keep_figures(study: Study, read: ReadFigures, file: str, by: Researcher | No
 
 
 def choose_figures(
-    run: FitRun, weighted_by: str, in_briefing: Sequence[str], removed: Sequence[str], by: Researcher | None = None
+    run: FitRun,
+    weighted_by: str,
+    in_briefing: Sequence[str],
+    removed: Sequence[str],
+    by: Researcher | None = None,
+    rates: RateOptions | None = None,
 ) -> None:
-    """Store how areas are weighted and what briefings show, remove columns, and hold this fit against the rest."""
+    """Store what is made of the figures and what briefings show, remove columns, and hold this fit against the rest."""
     study = run.study
     with transaction.atomic():
         kept, _made = StudyFigures.objects.select_for_update().get_or_create(study=study)
         kept.cells = {name: cells for name, cells in kept.cells.items() if name not in removed}
         kept.weighted_by = "equal" if weighted_by in removed else weighted_by
         kept.in_briefing = [name for name in in_briefing if name not in removed]
+        kept.rates = {} if rates is None else asdict(rates)
         kept.save()
-        record(study, by, "figures chosen", {"weights": kept.weighted_by, "removed": list(removed)})
+        chosen = {"weights": kept.weighted_by, "removed": list(removed), "rates": kept.rates}
+        record(study, by, "figures chosen", chosen)
         _hold_again(study, by, run)
 
 

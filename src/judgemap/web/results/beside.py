@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,13 +18,13 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.figures import Figures
 from judgemap.report.figures.colours import round_step
-from judgemap.report.words.text import number
+from judgemap.report.words.text import measured, number
 from judgemap.study.assess import findings
-from judgemap.study.assess.findings import EQUAL, Follows, RiskRow
+from judgemap.study.assess.findings import EQUAL, Follows, RateOptions, Rates, RiskRow
 from judgemap.web.results import actions
 from judgemap.web.results.models import Beside, FitRun
 from judgemap.web.results.pages import fit_page, kept_rows, show_page
-from judgemap.web.server.forms import StudyForm
+from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.areas import figures_of, load_areas
 from judgemap.web.studies.models import Study, StudyFigures
@@ -32,6 +32,8 @@ from judgemap.web.studies.models import Study, StudyFigures
 WIDE, HIGH = 640.0, 400.0
 """Width and height of a scatter, in its own units."""
 ENDS: tuple[Literal["risk_median", "risk_low", "risk_high"], ...] = ("risk_median", "risk_low", "risk_high")
+MOST_RATES = 50
+"""How many areas' rates the page lists; the files have all."""
 TICKS = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -55,16 +57,51 @@ class ChooseForm(StudyForm):
     in_briefing = forms.MultipleChoiceField(
         label=_("In the briefing"), required=False, widget=forms.CheckboxSelectMultiple
     )
+    counts = forms.ChoiceField(
+        label=_("Recorded cases, for rates"),
+        required=False,
+        help_text=_("A column with counts of at least eight areas, empty where nothing is known."),
+    )
+    expected = forms.ChoiceField(label=_("Population, for rates"), required=False)
+    missed_low = forms.FloatField(
+        label=_("Cases that are not recorded: at least (per cent)"), required=False, min_value=0, max_value=99
+    )
+    missed_high = forms.FloatField(label=_("At most (per cent)"), required=False, min_value=0, max_value=99)
+    by = forms.ChoiceField(label=_("Districts with known totals of cases"), required=False)
+    totals = forms.ChoiceField(
+        label=_("Total of each area’s district"),
+        required=False,
+        help_text=_("The same number in the row of each area of a district."),
+    )
     remove = forms.MultipleChoiceField(label=_("Remove"), required=False, widget=forms.CheckboxSelectMultiple)
 
     def __init__(self, study: Study, shown: Figures, data: QueryDict | None = None) -> None:
         kept = StudyFigures.objects.filter(study=study).first() or StudyFigures(study=study)
-        given = {"weighted_by": kept.weighted_by, "in_briefing": kept.in_briefing}
+        low, high = kept.rates.get("missed", (0, 0))
+        missed = {"missed_low": 100 * low, "missed_high": 100 * high}
+        given = {"weighted_by": kept.weighted_by, "in_briefing": kept.in_briefing, **kept.rates, **missed}
         super().__init__(data, initial=given)
+        columns, groups = [("", _("none")), *shown.numeric], [("", _("none")), *shown.groupings]
+        rates = (("counts", columns), ("expected", columns), ("by", groups), ("totals", columns))
         weights = [(EQUAL, _("all alike")), ("area", _("by surface")), *((each, each) for each in shown.numeric)]
         can_show = [*shown.groupings, *shown.numeric]
-        for name, choices in (("weighted_by", weights), ("in_briefing", can_show), ("remove", kept.cells)):
+        for name, choices in (("weighted_by", weights), ("in_briefing", can_show), ("remove", kept.cells), *rates):
             self.fields[name].choices = [each if isinstance(each, tuple) else (each, each) for each in choices]  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """Put what is said about counts into one value."""
+        given: dict[str, Any] = super().clean() or self.cleaned_data
+        low, high = (given.get(f"missed_{end}") or 0.0 for end in ("low", "high"))
+        names = {name: given.get(name, "") for name in ("counts", "expected", "by", "totals")}
+        given["rates"] = None
+        if names["counts"] and not set(names.values()) & set(given.get("remove", ())):
+            try:
+                if not names["expected"]:
+                    raise StudyError(gettext("choose the column with the population too"), "expected")
+                given["rates"] = RateOptions(**names, missed=(low / 100, max(low, high) / 100))
+            except StudyError as error:
+                self.add_study_error(error)
+        return given
 
 
 class Scatter(NamedTuple):
@@ -120,7 +157,7 @@ def choose(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         return _show(request, study, run, AddForm(), form)
     given = form.cleaned_data
     by = researcher_of(request)
-    actions.choose_figures(run, given["weighted_by"], given["in_briefing"], given["remove"], by)
+    actions.choose_figures(run, given["weighted_by"], given["in_briefing"], given["remove"], by, given["rates"])
     return redirect("results:figures", study.slug, run.number)
 
 
@@ -133,7 +170,7 @@ def _show(
 ) -> HttpResponse:
     shown = _figures(study)
     job = Beside.objects.filter(fit=run).first()
-    told = told_of(job)
+    told = job.told if job else None
     by = _wanted(request.GET.get("by", ""), list(told.groups)) if told else ""
     column = _wanted(request.GET.get("column", ""), list(told.follows)) if told else ""
     held = told.follows[column] if told and column else None
@@ -153,16 +190,22 @@ def _show(
         else None,
         "out": [(each.area, each.words(column)) for each in held.out] if held else [],
         "not_cause": findings.NOT_CAUSE,
+        "rates": _highest_rates(told.rates) if told and told.rates else [],
     }
     page = show_page(request, "results/figures.html", study, run, context)
     page.status_code = 400 if form.errors or (chosen and chosen.errors) else 200
     return page
 
 
-def told_of(job: Beside | None) -> findings.Beside | None:
-    """Return what a fit says beside its figures; None if that is not worked out."""
-    done = job is not None and job.status == Beside.Status.DONE
-    return msgspec.convert(job.result, findings.Beside) if job is not None and done else None
+def _highest_rates(told: Rates) -> list[tuple[int, str, str, str, str]]:
+    """Return the areas with the highest rates: position, name, what was recorded, rate and cases with intervals."""
+
+    def words(triple: Sequence[float] | None) -> str:
+        return "" if triple is None else "{} ({} – {})".format(*map(measured, triple))
+
+    order = sorted(range(len(told.rates)), key=lambda at: -told.rates[at][0])[:MOST_RATES]
+    recorded = [("" if each is None else measured(each)) for each in told.recorded]
+    return [(at, told.names[at], recorded[at], words(told.rates[at]), words(told.cases[at])) for at in order]
 
 
 def _wanted(asked: str, there: Sequence[str]) -> str:
@@ -206,6 +249,7 @@ def work_out(job: Beside) -> None:
     """Hold a fit against its study's figures, and write what its briefing shows of it; a worker does this."""
     from judgemap.report.pages.briefing.document import sections_beside
     from judgemap.study.assess.beside import beside, group_areas
+    from judgemap.study.assess.rates import rates_of
     from judgemap.study.fit.record import json_value
     from judgemap.web.results.files import open_fit
 
@@ -215,7 +259,13 @@ def work_out(job: Beside) -> None:
     if shown is None:
         raise StudyError("there are no figures; upload a table")
     weights = kept.weighted_by if kept.weighted_by in (EQUAL, "area", *shown.numeric) else EQUAL
-    job.result = json_value(msgspec.to_builtins(beside(fit, shown, weights)))
+    told = beside(fit, shown, weights)
+    if kept.rates:
+        try:
+            told = replace(told, rates=rates_of(fit, shown, msgspec.convert(kept.rates, RateOptions)))
+        except StudyError as error:
+            told = replace(told, no_rates=sentence(error))
+    job.result = json_value(msgspec.to_builtins(told))
     fit = replace(fit, map=replace(fit.map, figures=shown))
     groups = [group_areas(fit.map, each, weights=weights) for each in shown.groupings if each in kept.in_briefing]
     columns = [each for each in shown.numeric if each in kept.in_briefing]

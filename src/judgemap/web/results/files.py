@@ -40,6 +40,7 @@ from judgemap.web.studies.editing import definition_of
 from judgemap.web.studies.models import Study, StudyFigures
 
 if TYPE_CHECKING:
+    from judgemap.study.export import By
     from judgemap.study.fit.result import Fit
 
 ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
@@ -156,12 +157,16 @@ def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> Http
     seen = wanted_map(run, request.GET.dict())
     if seen.kept is not None and (kind not in OF_A_VIEW or (seen.kept.judge and kind != "csv")):
         raise Http404
-    by = request.GET.get("by", "")
-    name = _name(study, run) + (f"-{seen.view}" if seen.kept is not None else "") + ("-groups" if by else "")
+    by, rates = request.GET.get("by", ""), "rates" in request.GET
+    about = [seen.view] * (seen.kept is not None) + ["groups"] * bool(by) + ["rates"] * rates
+    name = "-".join([_name(study, run), *about])
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         path = Path(folder, f"{name}{ending}")
         try:
-            _write(study, seen, kind, path) if not by else _write_groups(seen, kind, path, by)
+            if by or rates:
+                _write_beside(seen, kind, path, by)
+            else:
+                _write(study, seen, kind, path)
             if kind == "gpkg":
                 from judgemap.report.figures.qgis import add_style
 
@@ -199,15 +204,22 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
         write_download(open_fit(run).seen_by(seen.view), kind, path)
 
 
-def _write_groups(seen: SeenMap, kind: str, path: Path, by: str) -> None:
-    """Write results by a column of the study's figures, as the page of figures shows them."""
+def _write_beside(seen: SeenMap, kind: str, path: Path, by: str) -> None:
+    """Write results by a column of the study's figures, or else its rates, as the page of figures shows them."""
     from judgemap.study.assess.beside import group_areas
     from judgemap.study.export import write_download
 
-    kept = StudyFigures.objects.filter(study=seen.run.study).first()
-    places = load_areas(seen.run.version)
-    grouping = group_areas(places, by, weights=kept.weighted_by if kept else EQUAL)
-    write_download(open_fit(seen.run).seen_by(seen.view), kind, path, grouping)
+    run = seen.run
+    kept = StudyFigures.objects.filter(study=run.study).first()
+    job = Beside.objects.filter(fit=run).first()
+    told = job.told if job else None
+    if by:
+        shown: By = group_areas(load_areas(run.version), by, weights=kept.weighted_by if kept else EQUAL)
+    elif told is None or told.rates is None:
+        raise StudyError(gettext("this fit has no rates; choose a column of counts under “Districts and figures”"))
+    else:
+        shown = told.rates
+    write_download(open_fit(run).seen_by(seen.view), kind, path, shown)
 
 
 def areas_csv(seen: SeenMap) -> str:

@@ -11,6 +11,7 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from judgemap.study.assess import findings
 from judgemap.study.assess.verdict import Verdict
 from judgemap.study.data.definition import NO_WORDS, OwnWords
 from judgemap.study.fit.record import FitRecord, NoteKind
@@ -229,6 +230,11 @@ class Beside(Job):
 
     def __str__(self) -> str:
         return f"figures beside fit {self.fit_id}"
+
+    @property
+    def told(self) -> findings.Beside | None:
+        """What the fit says beside its figures; None if that is not worked out."""
+        return msgspec.convert(self.result, findings.Beside) if self.status == self.Status.DONE else None
 
     def work(self) -> None:
         """Hold the fit against the figures."""

@@ -190,6 +190,8 @@ class StudyFigures(models.Model):
     """How areas count in their group: equal, area, or a column."""
     in_briefing = models.JSONField(default=list)
     """The columns that the study's briefings show."""
+    rates = models.JSONField(default=dict)
+    """The columns with counts from which rates are made, as `study.assess.rates.RateOptions`; empty for none."""
     changed_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

@@ -544,6 +544,7 @@ class Migration(migrations.Migration):
                 ("notes", models.JSONField(default=list)),
                 ("weighted_by", models.CharField(default="equal", max_length=100)),
                 ("in_briefing", models.JSONField(default=list)),
+                ("rates", models.JSONField(default=dict)),
                 ("changed_at", models.DateTimeField(auto_now=True)),
                 (
                     "study",
