@@ -20,8 +20,8 @@ from judgemap.web.judge import answering as judging
 from judgemap.web.judge import joining, pairs
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Pair
-from judgemap.web.results.files import keep_files, open_fit
-from judgemap.web.results.models import FitRun
+from judgemap.web.results.files import open_fit, pack
+from judgemap.web.results.models import FitFiles, FitRun
 from judgemap.web.results.running import findings_of, table_of
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies import editing, making
@@ -122,7 +122,7 @@ def fit_of(study, **more) -> FitRun:
         status=FitRun.Status.DONE, answers=sum(study.judges.values_list("judged", flat=True)), rows=table_of(fit),
         info=json_value(fit.info), explained_at=timezone.now(), **more,
     )  # fmt: skip
-    keep_files(run, fit)
+    FitFiles.objects.create(fit=run, archive=pack(fit))
     return run
 
 

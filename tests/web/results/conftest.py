@@ -120,10 +120,9 @@ def keep(made, archives):
         }  # fmt: skip
         run = FitRun.objects.create(study=study, version=study.version, number=study.fits.count() + 1, **fields)
         if name not in archives:
-            files.keep_files(run, each.fit)
-            archives[name] = bytes(FitFiles.objects.get(fit=run).archive)
+            archives[name] = files.pack(each.fit)
         kept = {"archive": archives[name], "briefing": "<style>p{color:red}</style><p>Briefing"}
-        FitFiles.objects.update_or_create(fit=run, defaults=kept)
+        FitFiles.objects.create(fit=run, **kept)
         FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces of chains.", caption="Chains.")
         files._open_fit.cache_clear()
         return run

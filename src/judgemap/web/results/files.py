@@ -276,11 +276,6 @@ def pack(fit: "Fit") -> bytes:
     return packed.getvalue()
 
 
-def keep_files(run: FitRun, fit: "Fit") -> None:
-    """Store a fit's folder."""
-    FitFiles.objects.update_or_create(fit=run, defaults={"archive": pack(fit)})
-
-
 def open_fit(run: FitRun) -> "Fit":
     """Return a finished fit, number for number as it was made, with its verdict. The last few stay in memory."""
     # When a judge withdraws, the notes change and the archive with them; a fit opened before then is no longer used.
