@@ -1,6 +1,6 @@
 """Write what this version writes, for every later version to read: ``python tests/released/make.py``.
 
-Run once for each release; the files of a release are never written again.
+The files of a version under development are replaced; those of a release are never written again.
 """
 
 import json
@@ -72,14 +72,15 @@ def write_backup(folder: Path) -> None:
 def main() -> None:
     """Write everything into a folder named after the version."""
     project = tomllib.loads((HERE.parents[1] / "pyproject.toml").read_text())["project"]
-    release = HERE / project["version"].partition(".dev")[0]
-    if release.exists():
+    version, development, _ = project["version"].partition(".dev")
+    release = HERE / version
+    if release.exists() and not development:
         sys.exit(f"{release} is there already, and is never written again")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_files(folder)
         write_backup(folder)
-        release.mkdir()
+        release.mkdir(exist_ok=True)
         with tarfile.open(release / "written.tar.xz", "w:xz") as archive:
             for each in ("fit", "archive.zip", "comparisons.csv", "wards.geojson", "backup.sqlite3"):
                 archive.add(folder / each, each)

@@ -41,15 +41,25 @@ def test_a_replication_archive(written):
     assert len(rows) == len(expected["risk_median"])
 
 
-@pytest.mark.slow  # starts three programs
-def test_a_backup_is_restored_with_every_answer(written, tmp_path):
-    folder, expected = written
+@pytest.fixture
+def judgemap(tmp_path):
+    """The command, on a server of its own."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("JUDGEMAP", "DJANGO"))}
 
-    def judgemap(*words):
+    def run(*words):
         command = [sys.executable, "-m", "judgemap", *map(str, words), "--data", tmp_path / "data"]
-        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
+    return run
+
+
+def test_a_backup_can_be_restored(written, judgemap):
+    judgemap("study", "restore", written[0] / "backup.sqlite3", "--check")
+
+
+@pytest.mark.slow  # starts three programs
+def test_a_backup_is_restored_with_every_answer(written, judgemap, tmp_path):
+    folder, expected = written
     judgemap("study", "restore", folder / "backup.sqlite3")
     (study,) = json.loads(judgemap("study", "list", "--json"))
     judgemap("study", "export", study["study"], "-o", tmp_path / "study.zip")
