@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import pydoc
 import re
 import runpy
 from pathlib import Path
@@ -72,3 +73,11 @@ def test_every_command_has_a_page_of_the_site():
     pages = runpy.run_path(str(DOCS / "site" / "pages.py"))["command_pages"](reference)
     assert list(pages) == re.findall(r"^\* `(\w+)`:", reference.partition("\n## ")[0], re.MULTILINE)
     assert "\n## judgemap study new\n" in pages["study"]
+
+
+@pytest.mark.parametrize("name", ["examples", "pages"])
+def test_the_site_is_written_as_its_examples_say(name):
+    pytest.importorskip("mkdocs")
+    failed, attempted = doctest.testmod(pydoc.importfile(str(DOCS / "site" / f"{name}.py")))
+    assert attempted
+    assert not failed
