@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import judgemap as jm
+from judgemap.core.model.car import intrinsic_car
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.simulate.misbehaviour import Setting, own_part
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import NoteKind
@@ -248,12 +250,12 @@ def test_the_briefing_says_whose_view_it_is(fit):
 
 
 def test_the_log_likelihood_is_that_of_each_judges_own_answers(row):
-    """By hand, from the draws: the judge's map, attention, side, lapses, and ties by Rao and Kupper's rule."""
+    """By hand, from the draws: the judge's map, attention, side, lapses, reach, and ties by Rao and Kupper's rule."""
     data = Comparisons.from_words(
         row.ids, list("abcabcabcabc"), [0, 1, 2] * 4, [1, 2, 3] * 4, ["left", "right", "tie", "left"] * 3
     )
     plan = {"seed": 1, "chains": 2, "warmup": 20, "draws": 30}
-    fit = jm.fit_spatial(data, row, judges="differ", side=True, attention=True, lapses=True, **plan)
+    fit = jm.fit_spatial(data, row, judges="differ", side=True, attention=True, lapses=True, reach=True, **plan)
     logs = fit.log_likelihood(data)
     assert logs.sizes == {"chain": 2, "draw": 30, "answer": 12}
     samples, theta = fit.posterior, fit.posterior["theta"].to_numpy()
@@ -261,8 +263,28 @@ def test_the_log_likelihood_is_that_of_each_judges_own_answers(row):
         judge, at = int(data.judge[answer]), (chain, draw)
         map_of = -fit.views["judge_risk"].to_numpy()[chain * 30 + draw, judge].astype(float)
         gap = map_of[data.left[answer]] - map_of[data.right[answer]]
-        eta = gap * samples["attention"].to_numpy()[at][judge] + samples["side"].to_numpy()[at][judge]
+        centre, reach = (int(samples[name].to_numpy()[at][judge]) for name in ("centre", "reach"))
+        known = all(
+            abs(area - centre) <= reach for area in (data.left[answer], data.right[answer])
+        )  # they are in a row
+        eta = known * gap * samples["attention"].to_numpy()[at][judge] + samples["side"].to_numpy()[at][judge]
         left, right = (1 / (1 + np.exp(theta[at] - sign * eta)) for sign in (1, -1))
         lapse = samples["lapse"].to_numpy()[at][judge]
         chances = [(1 - lapse) * left + lapse / 2, (1 - lapse) * right + lapse / 2, (1 - lapse) * (1 - left - right)]
         assert logs.to_numpy()[chain, draw, answer] == pytest.approx(np.log(chances[data.outcome[answer]]), abs=1e-6)
+
+
+def test_judges_who_know_half_of_the_map_are_found_out():
+    """Twelve judges guess outside their half: the fit sees what each knows, and the map is far better for it."""
+    areas = jm.chicago()
+    setting = Setting(areas.graph, intrinsic_car(areas.graph), 3.0, 12, 2000)
+    told = own_part(np.random.default_rng(2), setting)
+    words = np.array(["tie", "left", "right"])[told.choice].tolist()
+    data = Comparisons.from_words(areas.ids, [f"j{each}" for each in told.judge], told.left, told.right, words)
+    plain = jm.fit_spatial(data, areas, seed=1, judges="alike")
+    fit = jm.fit_spatial(data, areas, seed=1, judges="alike", reach=True, chains=8, warmup=50, draws=50)
+    closeness = [np.corrcoef(each.risk.mean(axis=0), told.strengths)[0, 1] ** 2 for each in (plain, fit)]
+    assert closeness[1] > closeness[0] + 0.05
+    known = fit.known_areas()
+    assert known.shape == (12, 77)
+    assert 0.2 < known.mean() < 0.8

@@ -13,6 +13,7 @@ from judgemap.geo.adjacency import Contiguity
 from judgemap.geo.maps import Areas, read_areas, read_edges, read_names
 from judgemap.study.fit.settings import (
     DEFAULTS,
+    EFFECTS,
     SETTINGS,
     FitSettings,
     Setting,
@@ -39,7 +40,7 @@ AREA_OPTIONS: dict[str, tuple[type, str, str]] = {
 }
 PANELS = {
     "The model": ("covariates", "as_in_paper", "prior", "length", "alpha", "alpha_scale", "chi", "omega", "smoothness"),
-    "Judges and ties": ("ties", "disagreement", "side", "attention", "lapses"),
+    "Judges and ties": ("ties", "disagreement", *EFFECTS),
     "Clusters": ("affinity", "beta", "mu0", "kappa0", "a0", "b0", "clusters", "loss"),
     "Sampling": ("sampler", "chains", "warmup", "draws", "thin"),
 }

@@ -29,7 +29,7 @@ from judgemap.study.fit.folder import check_file, new_folder, write_whole
 from judgemap.study.fit.priors import PRIORS
 from judgemap.study.fit.record import FitRecord, data_notes
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import FitSettings, View
+from judgemap.study.fit.settings import EFFECTS, FitSettings, View
 
 if TYPE_CHECKING:
     import geopandas
@@ -543,7 +543,7 @@ def _remedy(fit: Fit) -> str:
         return "with --model spatial"
     found = [] if settings.alpha is None else ["with α² inferred, not fixed"]
     found += [] if isinstance(settings.variance, InverseGamma) and not settings.differ else ["--as-in-paper"]
-    found += [f"without --{name}" for name in ("side", "attention", "lapses") if getattr(settings, name)]
+    found += [f"without --{name}" for name in EFFECTS if getattr(settings, name)]
     found += ["with --smoothness paper"] if settings.smoothness == "infer" else []
     found += ["with --ties leave-out"] if fit.record.data.ties else []
     return ", ".join(found)

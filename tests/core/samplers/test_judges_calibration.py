@@ -23,6 +23,7 @@ from judgemap.core.model.judges import (
     Panel,
     PanelModel,
     Parts,
+    Reach,
     Side,
     Smoothness,
     draw_panel,
@@ -37,7 +38,8 @@ from judgemap.core.simulate.misbehaviour import simulate_panel
 pytestmark = pytest.mark.statistical
 
 FALSE_ALARM = 1e-3
-PATH = communicability(AreaGraph(3, [[0, 1], [1, 2]]))
+ROW = AreaGraph(3, [[0, 1], [1, 2]])
+PATH, REACH = communicability(ROW), Reach.on(ROW)
 ANSWERS = np.array([7, 5, 4])
 
 
@@ -71,6 +73,9 @@ class Setting:
             values[f"{name} with the map"] = np.arctan(shown[name][1] * (panel.strengths[0] - panel.strengths[2]))
         if self.parts.lapses is not None:
             values["lapse"] = panel.lapse[0]
+        if self.parts.reach is not None:
+            values["known"] = panel.known[0].mean()
+            values["known with the map"] = panel.known[1, 0] * np.arctan(np.abs(panel.strengths[0]))
         if self.parts.smoothness is not None:
             values["local"] = np.log(panel.local[0])
             values["local with the map"] = np.log(panel.local[1]) * np.arctan(np.abs(panel.strengths[1]))
@@ -83,7 +88,8 @@ def log_likelihood(parts, counts, panel):
     k, i, j = counts.judge, counts.first, counts.second
     maps = panel.strengths + panel.views
     x = np.where(counts.first_left == 1, 1.0, -1.0)
-    d = panel.attention[k] * (maps[k, i] - maps[k, j]) + x * panel.side[k]
+    seen = 1.0 if panel.known is None else panel.known[k, i] * panel.known[k, j]
+    d = seen * panel.attention[k] * (maps[k, i] - maps[k, j]) + x * panel.side[k]
     first, second, tie = log_chances(parts.ties, d, panel.scales.get("tie_chance", 0.0))
     if parts.lapses is not None:
         lapse = panel.lapse[k]
@@ -100,8 +106,9 @@ SETTINGS = {
     "views": Setting(Parts(disagreement=MAP)),
     "views and ties": Setting(Parts(ties=TieRule.RAO_KUPPER, disagreement=MAP)),
     "side and attention": Setting(Parts(side=Side(), attention=Attention())),
+    "reach": Setting(Parts(reach=REACH)),
     "smoothness and lapses": Setting(Parts(smoothness=Smoothness(), lapses=Lapses())),
-    "everything": Setting(Parts(TieRule.RAO_KUPPER, Smoothness(), MAP, Side(), Attention(), Lapses())),
+    "everything": Setting(Parts(TieRule.RAO_KUPPER, Smoothness(), MAP, Side(), Attention(), Lapses(), REACH)),
 }
 
 
@@ -179,6 +186,9 @@ def panels_of(draws, before):
             ),
             scales={name: float(last[name][chain]) if name in last else value for name, value in old.scales.items()},
             local=last["local_variance"][chain] if "local_variance" in last else None,
+            known=REACH.known(*(last[name][chain].astype(int) for name in ("centre", "reach")))
+            if "reach" in last
+            else None,
         )
         for chain, old in enumerate(before)
     ]

@@ -4,21 +4,24 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from synthetic import delaunay_map
 from test_judges_pilot import MAP, study
 
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Side
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Reach, Side
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.samplers.judges import compiled, hmc, layout
 from judgemap.core.samplers.judges.target import gradient, log_density, parameters
 
+REACH = Reach.on(delaunay_map(12))
 PARTS = {
     "alike": Parts(),
     "ties": Parts(TieRule.RAO_KUPPER),
     "views": Parts(disagreement=Disagreement(MAP)),
     "views and ties": Parts(TieRule.RAO_KUPPER, disagreement=Disagreement(MAP)),
-    "all": Parts(TieRule.DAVIDSON, None, Disagreement(MAP), Side(), Attention(), Lapses()),
+    "reach": Parts(TieRule.RAO_KUPPER, reach=REACH),
+    "all": Parts(TieRule.DAVIDSON, None, Disagreement(MAP), Side(), Attention(), Lapses(), REACH),
 }
-PLAIN = [name for name in PARTS if name != "all"]
+PLAIN = [name for name in PARTS if name not in ("all", "reach")]
 
 
 def bent(parts):
@@ -69,8 +72,9 @@ def test_a_compiled_trajectory_is_that_of_numpy(monkeypatch):
 
 
 def test_only_what_is_plain_is_compiled():
-    assert bent(PARTS["all"]).plain is None
-    assert bent(replace(PARTS["all"], side=None, attention=None, lapses=None)).plain is None, "Davidson's ties"
+    assert bent(PARTS["reach"]).plain is None
+    davidson = replace(PARTS["all"], side=None, attention=None, lapses=None, reach=None)
+    assert bent(davidson).plain is None
 
 
 def slope_error(parts):

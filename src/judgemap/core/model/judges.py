@@ -10,6 +10,7 @@ side (x = 0). The outcome has the probabilities of `core.outcomes` at
     b_k ~ N(b, σ_b²)                `Side`: the lean to the left; b ~ N(0, 1), σ_b ~ half-Cauchy(scale), and so σ_a
     a_k ~ N(1, σ_a²)                `Attention`: 0 answers at random, negative takes the question the wrong way round
     ε_k ~ Beta(1, 4)                `Lapses`: the share of answers given without looking
+    κ ∈ {0, 1}                      `Reach`: η = κ a_k (μ_ki − μ_kj) + x b_k; κ = 0 if judge k does not know i or j
     p ~ U(0, 1)                     `TieRule`: the chance that two equal areas tie
 
 A part is on if it is given and off if it is ``None``; with all of them off this is the paper's model.
@@ -21,9 +22,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from judgemap.core.model.counts import JudgedCounts, PairCounts
+from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal, VariancePrior
-from judgemap.core.types import FloatArray, IntArray
+from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 DISAGREEMENT_SCALE = 3.0
 """The scale of the half-normal prior of σ."""
@@ -90,6 +92,40 @@ class Lapses:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Reach:
+    """Judge k knows the areas at most r_k steps from a centre c_k; pairs with any other all look the same to the judge.
+
+    Half of the judges know the whole map. For the others c_k is any area, and r_k from 1 up to one step less than the
+    ``steps`` between the two areas that are furthest apart, all equally likely.
+    """
+
+    steps: IntArray
+    """Between every two areas."""
+
+    @classmethod
+    def on(cls, graph: AreaGraph) -> "Reach":
+        """Count borders crossed; areas that cannot be reached are one step further than any that can."""
+        steps = graph.distances()
+        return cls(np.where(np.isfinite(steps), steps, steps[np.isfinite(steps)].max() + 1).astype(np.int64))
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """Return the logarithm of the prior of every centre and reach, (areas, steps from 0)."""
+        n, most = len(self.steps), int(self.steps.max())
+        chance = np.zeros((n, most + 1))
+        chance[:, 1:most] = 0.5 / (n * max(most - 1, 1))
+        chance[:, most] = 1 / n - chance.sum(axis=1)
+        with np.errstate(divide="ignore"):
+            logs: FloatArray = np.log(chance)
+        return logs
+
+    def known(self, centre: IntArray, reach: IntArray) -> BoolArray:
+        """Say which areas are known from these centres within this reach; the last axis is the area."""
+        inside: BoolArray = self.steps[centre] <= reach[..., None]
+        return inside
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Parts:
     """Which parts of the model are on."""
 
@@ -99,11 +135,13 @@ class Parts:
     side: Side | None = None
     attention: Attention | None = None
     lapses: Lapses | None = None
+    reach: Reach | None = None
 
     @property
     def by_judge(self) -> bool:
         """Whether anything differs from judge to judge."""
-        return any(each is not None for each in (self.disagreement, self.side, self.attention, self.lapses))
+        own = (self.disagreement, self.side, self.attention, self.lapses, self.reach)
+        return any(each is not None for each in own)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,6 +225,8 @@ class Panel(NamedTuple):
     log_side and log_attention."""
     local: FloatArray | None = None
     """ψ, (areas,), if the smoothness of the map is inferred."""
+    known: BoolArray | None = None
+    """Which areas each judge knows, (judges, areas); None if all know all."""
 
     @property
     def n_judges(self) -> int:
@@ -233,7 +273,12 @@ def draw_panel(
         attention = 1 + np.exp(scales["log_attention"] / 2) * rng.standard_normal(n_judges)
     if parts.lapses is not None:
         lapse = rng.beta(1.0, parts.lapses.rest, n_judges)
-    return Panel(np.exp(tau / 2) * strengths, views, side, attention, lapse, scales, local)
+    known = None
+    if parts.reach is not None:
+        log_prior = parts.reach.log_prior
+        chosen = rng.choice(log_prior.size, n_judges, p=np.exp(log_prior).ravel())
+        known = parts.reach.known(*np.unravel_index(chosen, log_prior.shape))
+    return Panel(np.exp(tau / 2) * strengths, views, side, attention, lapse, scales, local, known)
 
 
 def answer(
@@ -241,7 +286,10 @@ def answer(
 ) -> IntArray:
     """Answer each pair: 1 for the left area, −1 for the right, 0 for a tie."""
     maps = panel.strengths + panel.views
-    eta = panel.attention[judge] * (maps[judge, left] - maps[judge, right]) + panel.side[judge]
+    eta = panel.attention[judge] * (maps[judge, left] - maps[judge, right])
+    if panel.known is not None:
+        eta = eta * (panel.known[judge, left] & panel.known[judge, right])
+    eta = eta + panel.side[judge]
     p = np.array(panel.scales.get("tie_chance", 0.0))
     first, _, tie = (np.exp(each) for each in log_chances(rule, eta, odds(eta), p))
     u = rng.random(len(eta))

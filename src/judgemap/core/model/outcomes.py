@@ -101,6 +101,11 @@ def odds(eta: FloatArray) -> Odds:
     return Odds(size, decay, np.copysign((1 - decay) * inverse, eta), 2 * root * inverse)
 
 
+def weighted(answers: Answers, share: FloatArray) -> Answers:
+    """Count only a share of every row's answers, (rows, chains)."""
+    return Answers(*(each * share for each in answers))
+
+
 def log_likelihood(
     answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
 ) -> FloatArray:
@@ -208,7 +213,7 @@ def _attentive(
             share = (y1 + y2 + t) / (1 - p + p * at.S)
             eta = half - 0.5 * at.T * ((y1 + y2 + t) - p * at.S * share)
             mixed = add_up((1 - at.S) * share)
-    return eta, mixed + t.sum() / p - (y1 + y2).sum(axis=0) / (1 - p)
+    return eta, mixed + t.sum(axis=0) / p - (y1 + y2).sum(axis=0) / (1 - p)
 
 
 def curvature(answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray) -> FloatArray:

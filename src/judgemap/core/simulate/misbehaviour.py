@@ -19,6 +19,7 @@ from judgemap.core.model.judges import (
     Lapses,
     Panel,
     Parts,
+    Reach,
     Side,
     Smoothness,
     answer,
@@ -74,7 +75,7 @@ class Behaviour(NamedTuple):
 
     words: str
     simulate: Callable[[np.random.Generator, Setting], PanelAnswers]
-    remedy: Callable[[Covariance], Parts]
+    remedy: Callable[[Setting], Parts]
 
 
 def simulate_panel(rng: np.random.Generator, panel: Panel, rule: TieRule | None, answers: IntArray) -> JudgedCounts:
@@ -165,6 +166,14 @@ def rough(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     return ask(rng, setting, panel._replace(strengths=(panel.strengths + own) / np.sqrt(2)))
 
 
+def _differ(setting: Setting) -> Parts:
+    return Parts(disagreement=Disagreement(setting.covariance))
+
+
+def _differ_anywhere(setting: Setting) -> Parts:
+    return Parts(disagreement=Disagreement(independent(setting.graph.n_areas)))
+
+
 BEHAVIOURS = {
     "as-modelled": Behaviour("as the model says", as_modelled, lambda _: Parts()),
     "careless": Behaviour("one judge in five careless", careless, lambda _: Parts(lapses=Lapses())),
@@ -177,18 +186,24 @@ BEHAVIOURS = {
         "27 % ties, Davidson's", tying(TieRule.DAVIDSON), lambda _: Parts(ties=TieRule.DAVIDSON)
     ),
     "own-views": Behaviour(
-        "views of their own, sd 1", own_views, lambda C: Parts(disagreement=Disagreement(independent(C.n_areas)))
+        "views of their own, sd 1",
+        own_views,
+        _differ_anywhere,
     ),
-    "own-smooth-views": Behaviour(
-        "the same, smooth on the map", own_smooth_views, lambda C: Parts(disagreement=Disagreement(C))
-    ),
+    "own-smooth-views": Behaviour("the same, smooth on the map", own_smooth_views, _differ),
     "unequal-views": Behaviour(
-        "the same, answers as unequal as in the paper", unequal_views, lambda C: Parts(disagreement=Disagreement(C))
+        "the same, answers as unequal as in the paper",
+        unequal_views,
+        _differ,
     ),
     "familiar": Behaviour(
-        "areas near home judged better", familiar, lambda C: Parts(disagreement=Disagreement(independent(C.n_areas)))
+        "areas near home judged better",
+        familiar,
+        _differ_anywhere,
     ),
-    "own-part": Behaviour("half of the map known, guesses elsewhere", own_part, lambda _: Parts(lapses=Lapses())),
+    "own-part": Behaviour(
+        "half of the map known, guesses elsewhere", own_part, lambda at: Parts(reach=Reach.on(at.graph))
+    ),
     "hot-spots": Behaviour("hot spots", hot_spots, lambda _: Parts(smoothness=Smoothness())),
     "rough": Behaviour("a map half smooth, half not", rough, lambda _: Parts(smoothness=Smoothness())),
 }

@@ -448,16 +448,16 @@ seen."""
 UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
 ENTANGLED = "Not enough to tell: most of what is known about some areas comes from this judge. Ask others about them."
 CHANCES = ("p_reversed", "p_little", "p_another_view")
-PARTS = ("distance", "attention", "side", "lapse")
+PARTS = ("distance", "attention", "side", "lapse", "reach")
 
 
 def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | list[str]]:
     """Return those columns of `jm.judge_table` that the model has; nan for judges it does not know.
 
-    ``distance`` is the root mean square of u_k over areas, in units of risk; it, ``attention``, ``side`` and ``lapse``
-    are medians with 95 % intervals ``…_low``, ``…_high``. ``p_little``, ``p_reversed`` and ``p_another_view`` are
-    probabilities, nan if they cannot be determined, for the reason in ``kind_note``; ``own_share`` is the share of what
-    is known about the map that rests on this judge's answers, where it is largest. See the module docstring.
+    ``distance`` is the root mean square of u_k over areas, in units of risk; it, ``attention``, ``side``, ``lapse`` and
+    ``reach`` are medians with 95 % intervals ``…_low``, ``…_high``. ``p_little``, ``p_reversed`` and ``p_another_view``
+    are probabilities, nan if they cannot be determined, for the reason in ``kind_note``; ``own_share`` is the share of
+    what is known about the map that rests on this judge's answers, where it is largest. See the module docstring.
     """
     place = {name: code for code, name in enumerate(fit.judges)}
     if not place:
@@ -505,12 +505,20 @@ def bench_of(fit: "Fit", data: Comparisons) -> Bench:
 
     if not isinstance(fit, PanelFit):
         return Bench(data.by_judge(), Parts(), Shared(np.zeros(len(fit.map))), Cloud.of(fit.record.sign * fit.risk))
-    parts, draws = fit.settings.parts(data, fit.covariance), fit.strengths
+    parts, draws = fit.settings.parts(data, fit.covariance, fit.map.graph), fit.strengths
     return Bench(data.by_judge(), parts, fit.shared, Cloud.of(draws - draws.mean(axis=1, keepdims=True)))
 
 
 def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray]:
-    """Weigh the `Kinds`, one row per judge of the fit, and return each judge's share; nan for those without answers."""
+    """Weigh the `Kinds`, one row per judge of the fit, and return each judge's share; nan for those without answers.
+
+    Answers about areas that a judge is unlikely to know say nothing about the judge.
+    """
+    if fit.settings.reach:
+        row = {name: code for code, name in enumerate(fit.judges)}
+        likely = np.vstack([fit.known_areas() > 0.5, np.zeros((1, len(fit.map)), np.bool_)])
+        judge = np.array([row.get(name, -1) for name in [*data.judges, ""]])[data.judge]
+        data = data.where(likely[judge, data.left] & likely[judge, data.right])
     used, _ = with_answers(data)
     place = {name: code for code, name in enumerate(used.judges)}
     kinds, share = np.full((len(fit.judges), len(Kinds._fields)), np.nan), np.full(len(fit.judges), np.nan)

@@ -165,7 +165,7 @@ def name_scalars(samples: xr.Dataset, draws: Draws, rule: TieRule | None, varian
 
 def name_judges(samples: xr.Dataset, draws: Draws, judges: tuple[str, ...], sign: float) -> None:
     """Add the values by judge to the draws, and the panel's map."""
-    for name in ("distance", "side", "attention", "lapse"):
+    for name in ("distance", "side", "attention", "lapse", "centre", "reach"):
         if name in draws.arrays:
             samples[name] = (("chain", "draw", "judge"), draws[name])
     if "panel_strengths" in draws.arrays:

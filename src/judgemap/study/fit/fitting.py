@@ -69,6 +69,7 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
     side: bool = False,
     attention: bool = False,
     lapses: bool = False,
+    reach: bool = False,
     smoothness: str = "paper",
     sampler: str = "hmc",
     chains: int | None = None,
@@ -109,9 +110,9 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
         they differ if at least three are named.
     disagreement
         When judges differ, their views follow the "map" or are "independent" from area to area.
-    side, attention, lapses
-        Whether each judge may favour a side, follow the map more or less closely or the other way round, and give a
-        share of the answers without looking.
+    side, attention, lapses, reach
+        Whether each judge may favour a side, follow the map more or less closely or the other way round, give a share
+        of the answers without looking, and know only one part of the map.
     smoothness
         "paper": as smooth as the prior; "infer": the answers say how smooth the map is.
     sampler
@@ -160,6 +161,7 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     side: bool = False,
     attention: bool = False,
     lapses: bool = False,
+    reach: bool = False,
     sampler: str = "hmc",
     chains: int | None = None,
     warmup: int | None = None,
@@ -175,7 +177,7 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     ----------
     data, areas, seed, as_in_paper, covariates, alpha, alpha_scale, chi, omega, ties, judges, disagreement
         As for `fit_spatial`; a judge's own view is independent from area to area, too.
-    side, attention, lapses, sampler, chains, warmup, draws, thin, cores, memory, watch
+    side, attention, lapses, reach, sampler, chains, warmup, draws, thin, cores, memory, watch
         As for `fit_spatial`.
 
     Returns

@@ -13,7 +13,7 @@ from judgemap.core.assess import posterior
 from judgemap.core.assess.held_out import Shared
 from judgemap.core.assess.misfit import Shown
 from judgemap.core.assess.posterior import risk_sign
-from judgemap.core.model.judges import PanelModel, as_one_judge
+from judgemap.core.model.judges import PanelModel, Reach, as_one_judge
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import (
     Covariance,
@@ -55,6 +55,7 @@ from judgemap.study.fit.settings import (
 )
 
 SHARED = ("sigma2", "lean", "side_sigma2", "attention_sigma2")
+SOME_DRAWS = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,8 +67,8 @@ class PanelFit(Fit):
 
     ``posterior`` has ``sigma2`` (σ², between judges), ``theta`` (Rao and Kupper's θ) or ``nu`` (Davidson's ν), ``rho``
     (ρ, smoothness), ``lean``, ``side_sigma2``, ``attention_sigma2`` (chain, draw); ``panel_risk`` (chain, draw, area);
-    ``distance``, ``side``, ``attention``, ``lapse`` (chain, draw, judge). ``views`` has ``judge_risk`` (sample, judge,
-    area), some draws of each judge's own map.
+    ``distance``, ``side``, ``attention``, ``lapse``, ``centre`` (an area's position) and ``reach`` (in borders crossed)
+    (chain, draw, judge). ``views`` has ``judge_risk`` (sample, judge, area), some draws of each judge's own map.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -244,7 +245,7 @@ class PanelFit(Fit):
         return np.asarray(self._decided(rng, d, slice(None)).mean(axis=1))
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first is chosen over second | it is not a tie) for another judge of the same kind, sides at random."""
+        """P(first is chosen over second | it is not a tie) for another judge who knows both, sides at random."""
         draws = self._population
         step = -(-len(draws) * max(len(first), 1) // WORK)
         strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
@@ -259,6 +260,21 @@ class PanelFit(Fit):
                 d += spread[part, None] * self.sigma[kept] * rng.standard_normal(d.shape)
             chance[part] = self._decided(rng, d, kept).mean(axis=1)
         return chance
+
+    def known_areas(self) -> FloatArray:
+        """Return how likely each judge is to know each area, (judges, areas); 1 without ``reach``.
+
+        Returns
+        -------
+        FloatArray
+            Probabilities, in the order of `judges` and of the map's areas.
+        """
+        if not self.settings.reach:
+            return np.ones((len(self.judges), len(self.map)))
+        rows, reach = evenly(len(self.risk), SOME_DRAWS), Reach.on(self.map.graph)
+        centre, steps = (self.posterior[each].to_numpy().reshape(-1, len(self.judges)) for each in ("centre", "reach"))
+        share: FloatArray = np.mean([reach.known(centre[row], steps[row]) for row in rows], axis=0)
+        return share
 
     def judge_columns(self, data: Comparisons) -> dict[str, FloatArray | list[str]]:
         """Return what the model says about each judge; see `study.assess.judges`."""
@@ -322,10 +338,11 @@ class PanelFit(Fit):
         judge = np.array([place.get(name, 0) for name in [*answers.judges, ""]], dtype=np.int64)[answers.judge]
         by_judge = {
             name: self.posterior[name].to_numpy().reshape(-1, len(self.judges))
-            for name in ("side", "attention", "lapse")
+            for name in ("side", "attention", "lapse", "centre", "reach")
             if name in self.posterior
         }
         population, tie_chance = self._population, self.tie_chance
+        reach = Reach.on(self.map.graph) if self.settings.reach else None
         for row, at in zip(rows, np.searchsorted(self._kept_rows, rows), strict=True):
             if self.settings.differ:
                 strengths = self.record.sign * self.views["judge_risk"].to_numpy()[at].astype(np.float64)
@@ -334,6 +351,9 @@ class PanelFit(Fit):
                 d = self.record.sign * (population[row, first] - population[row, second])
             if "attention" in by_judge:
                 d = d * by_judge["attention"][row, judge]
+            if reach is not None:
+                known = reach.known(by_judge["centre"][row], by_judge["reach"][row])
+                d = d * (known[judge, first] & known[judge, second])
             if "side" in by_judge:
                 d = d + sides * by_judge["side"][row, judge]
             won, lost, tie = (np.exp(each) for each in log_chances(self._rule, d, odds(d), tie_chance[row]))
@@ -410,7 +430,7 @@ def run_panel(data: Comparisons, areas: Areas, covariance: Covariance, run: Run)
     if settings.sampler != "hmc":
         text = f"--sampler {settings.sampler} is for one shared view without ties; leave it out"
         raise StudyError(text, field="sampler")
-    parts = settings.parts(data, covariance)
+    parts = settings.parts(data, covariance, areas.graph)
     used, silent = with_answers(data) if settings.by_judge else (data, ())
     pairs = data.counts() if parts.ties else data.counts().decided()
     counts = used.by_judge() if settings.by_judge else as_one_judge(pairs)

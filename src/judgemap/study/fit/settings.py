@@ -18,7 +18,8 @@ import numpy as np
 
 from judgemap.core.model.clusters import ClusterPrior, decay, window
 from judgemap.core.model.communicability import communicability_matrix
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Side, Smoothness
+from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Reach, Side, Smoothness
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import (
     DENSE_LIMIT,
@@ -49,7 +50,9 @@ TIES: dict[str, TieRule | None] = {"model": TieRule.RAO_KUPPER, "davidson": TieR
 AFFINITIES = ("communicability", "window", "decay")
 LOSSES = {"vi": "least variation of information", "binder": "least Binder loss"}
 SAMPLER_NAMES = {"hmc": "Hamiltonian Monte Carlo", "gibbs": "Gibbs, as in the paper"}
-JUDGE_OPTIONS = ("ties", "judges", "disagreement", "side", "attention", "lapses", "smoothness")
+EFFECTS = ("side", "attention", "lapses", "reach")
+"""What each judge may have besides a view: settings that are on or off."""
+JUDGE_OPTIONS = ("ties", "judges", "disagreement", *EFFECTS, "smoothness")
 """The settings about judges, ties and smoothness."""
 PAPER: dict[str, Any] = {"prior": "communicability", "judges": "alike", "chi": 0.1, "omega": 0.1}
 """What the paper's model has in place of the plain fit's car, judges by the data, and half-normal prior of α."""
@@ -330,6 +333,7 @@ class FitSettings:
         "Let each judge's answers follow the map more or less closely, or the other way round.",
     )
     lapses: bool = _of_judges("Lapses", "Let each judge give a share of the answers without looking.")
+    reach: bool = _of_judges("Reach", "Let each judge know one part of the map, and guess about pairs beyond it.")
     smoothness: str = _of_judges(
         "Smoothness",
         "How smooth the map is.",
@@ -445,7 +449,7 @@ class FitSettings:
         >>> FitSettings(judges="differ").by_judge, FitSettings(judges="alike").by_judge
         (True, False)
         """
-        return self.differ or self.side or self.attention or self.lapses
+        return self.differ or any(getattr(self, name) for name in EFFECTS)
 
     @property
     def view(self) -> View:
@@ -547,7 +551,8 @@ class FitSettings:
 
     def takes_sparse(self, n_areas: int) -> bool:
         """Whether the sampler for large maps is used: it needs a sparse prior, and knows of ties and judges' views."""
-        if self.side or self.attention or self.lapses or self.smoothness == "infer" or self.covariates is not None:
+        effects = any(getattr(self, name) for name in EFFECTS)
+        if effects or self.smoothness == "infer" or self.covariates is not None:
             return False
         prior = self.prior or (PAPER["prior"] if self.as_in_paper else PLAIN)
         sparse = self.model == "standard" or prior in (("car",) if self.differ else FOR_LARGE_MAPS)
@@ -559,15 +564,14 @@ class FitSettings:
         """Raise if the map has more areas than models of judges and smoothness can handle."""
         if n_areas <= DENSE_LIMIT:
             return
-        dense = ("side", "attention", "lapses", "smoothness", "judges")
-        part = next((name for name in dense if name in self._about_judges), "ties")
+        part = next((name for name in (*EFFECTS, "smoothness", "judges") if name in self._about_judges), "ties")
         raise StudyError(
             f"{part}: this is for maps of up to {DENSE_LIMIT:,} areas, and this one has {n_areas:,}; leave it out, or "
             "use a coarser map",
             field=part,
         )
 
-    def parts(self, data: Comparisons, covariance: Covariance) -> Parts:
+    def parts(self, data: Comparisons, covariance: Covariance, graph: AreaGraph) -> Parts:
         """Choose the parts of the model for these data, or say why the data cannot support one."""
         self.check_judges(data)
         views = covariance if self.disagreement == "map" else independent(covariance.n_areas)
@@ -578,6 +582,7 @@ class FitSettings:
             side=Side() if self.side else None,
             attention=Attention() if self.attention else None,
             lapses=Lapses() if self.lapses else None,
+            reach=Reach.on(graph) if self.reach else None,
         )
 
     def check_judges(self, data: Comparisons) -> None:
@@ -591,9 +596,7 @@ class FitSettings:
             )
         if not self.by_judge:
             return
-        part = (
-            "judges" if self.differ else next(name for name in ("side", "attention", "lapses") if getattr(self, name))
-        )
+        part = "judges" if self.differ else next(name for name in EFFECTS if getattr(self, name))
         if unnamed := int((answered & (data.judge < 0)).sum()):
             raise StudyError(
                 f"{part}: {unnamed:,} of {int(answered.sum()):,} answers do not name their judge, so judges cannot be "

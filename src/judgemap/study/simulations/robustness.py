@@ -215,12 +215,12 @@ class Robustness:
         for rng, (name, settings) in zip(rngs, FITS.items(), strict=True):
             if name in self.fits:
                 chosen, _ = settings.chosen_for(data, len(answers.strengths))
-                draws = _sample(rng, chosen, data, prepared.priors[chosen.prior or PLAIN], self.plan())
+                draws = _sample(rng, chosen, data, prepared, self.plan())
                 rows.append(_row(case, name, draws, answers.strengths))
         return rows
 
     def _remedied(self, rng: np.random.Generator, setting: Setting, case: str, answers: PanelAnswers) -> Row:
-        parts = BEHAVIOURS[case].remedy(setting.covariance)
+        parts = BEHAVIOURS[case].remedy(setting)
         panel = PanelModel(answers.counts(setting.judges), setting.covariance, InverseGamma(), parts)
         return _row(case, REMEDY, sample_panel(rng, panel, plan=self.plan()), answers.strengths)
 
@@ -298,13 +298,12 @@ def _table(answers: PanelAnswers) -> Comparisons:
     return Comparisons.from_words(ids, names, answers.left, answers.right, words.tolist())
 
 
-def _sample(
-    rng: np.random.Generator, settings: FitSettings, data: Comparisons, covariance: Covariance, plan: Plan
-) -> Draws:
+def _sample(rng: np.random.Generator, settings: FitSettings, data: Comparisons, prepared: Place, plan: Plan) -> Draws:
     """Draw from the posterior as `judgemap fit` would with these settings."""
+    covariance = prepared.priors[settings.prior or PLAIN]
     if not settings.needs_panel(data):
         return sample(rng, Model(data.counts().decided(), covariance, settings.variance), plan=plan)
-    parts = settings.parts(data, covariance)
+    parts = settings.parts(data, covariance, prepared.setting.graph)
     pairs = data.counts() if parts.ties else data.counts().decided()
     counts = data.by_judge() if settings.by_judge else as_one_judge(pairs)
     return sample_panel(rng, PanelModel(counts, covariance, settings.variance, parts), plan=plan)

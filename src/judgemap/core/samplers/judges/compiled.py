@@ -181,7 +181,7 @@ def plain(target: JudgesTarget) -> Plain | None:
     """Collect what trajectories need, or nothing if this model's must be computed in NumPy."""
     model, at, answers = target.model, target.coordinates, target.layout.answers
     parts = model.parts
-    if any(each is not None for each in (parts.side, parts.attention, parts.lapses, parts.smoothness)):
+    if any(each is not None for each in (parts.side, parts.attention, parts.lapses, parts.reach, parts.smoothness)):
         return None
     if isinstance(answers, Wins):
         half, excess, ties = answers.n[:, 0], np.empty(0), answers.ties
@@ -377,3 +377,48 @@ def travel(
             for c in range(q.shape[1]):
                 momentum[i, c] += angle / 2 * residual[i, c]
     return q, residual, density
+
+
+@compiled
+def weigh_reach(
+    first: IntArray, second: IntArray, steps: IntArray, log_prior: FloatArray, gain: FloatArray
+) -> FloatArray:
+    """Return log P(c, s) + what a judge's rows gain within s steps of c, for every centre and reach."""
+    table = np.zeros_like(log_prior)
+    for row in range(len(gain)):
+        from_first, from_second = steps[first[row]], steps[second[row]]
+        for centre in range(len(steps)):
+            table[centre, max(from_first[centre], from_second[centre])] += gain[row]
+    for centre in range(len(steps)):
+        within = 0.0
+        for reach in range(table.shape[1]):
+            within += table[centre, reach]
+            table[centre, reach] = within + log_prior[centre, reach]
+    return table
+
+
+@compiled
+def sum_over_reach(
+    row_starts: IntArray, first: IntArray, second: IntArray, steps: IntArray, log_prior: FloatArray, gain: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Sum over what judges know: what all rows gain in each chain, and how likely the areas of each are known."""
+    value, known = np.zeros(gain.shape[1]), np.zeros_like(gain)
+    for judge in range(len(row_starts) - 1):
+        start, stop = row_starts[judge], row_starts[judge + 1]
+        for chain in range(gain.shape[1]):
+            table = weigh_reach(first[start:stop], second[start:stop], steps, log_prior, gain[start:stop, chain].copy())
+            top = table.max()
+            table = np.exp(table - top)
+            total = table.sum()
+            value[chain] += top + np.log(total)
+            # The chance of reaching at least so far from each centre.
+            for centre in range(len(steps)):
+                beyond = 0.0
+                for reach in range(table.shape[1] - 1, -1, -1):
+                    beyond += table[centre, reach] / total
+                    table[centre, reach] = beyond
+            for row in range(start, stop):
+                from_first, from_second = steps[first[row]], steps[second[row]]
+                for centre in range(len(steps)):
+                    known[row, chain] += table[centre, max(from_first[centre], from_second[centre])]
+    return value, known

@@ -37,7 +37,9 @@ from judgemap.core.samplers.judges.target import (
     begin,
     common,
     coordinates,
+    draw_reach,
     gradient,
+    known_answers,
     lapse_rate,
     lapse_rows,
     log_density,
@@ -46,6 +48,7 @@ from judgemap.core.samplers.judges.target import (
     redraw,
     roughness,
     scales,
+    tell,
     tie_chance,
 )
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
@@ -258,6 +261,8 @@ def move_widely(rng: np.random.Generator, target: JudgesTarget, state: JudgesSta
 
         def likelihood(size: FloatArray, own: FloatArray = own, others: FloatArray = others) -> FloatArray:
             eta = follow * (others + own * size) + rest
+            if parts.reach is not None:
+                return tell(target, eta, rest, p, lapse).value
             return add_up(log_likelihood(layout.answers, parts.ties, eta, p, lapse))
 
         now, new = interweave(rng, scale, old, (len(w[scale.name]), squares[scale.name] * np.exp(old)), likelihood)
@@ -317,6 +322,8 @@ def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Array
         arrays["attention"] = (1 + np.exp(point.x["log_attention"] / 2) * point.attention.w).T
     if point.lapse is not None and parts.lapses is not None:
         arrays["lapse"] = lapse_rate(parts.lapses, point.lapse).T
+    if point.told is not None:
+        arrays["centre"], arrays["reach"] = draw_reach(np.random.default_rng([1, *state.seed]), target, point.told)
     return arrays
 
 
@@ -356,7 +363,7 @@ def build_target(model: PanelModel) -> tuple[JudgesTarget, int]:
 def first_coordinates(model: PanelModel) -> tuple[JudgesTarget, Views]:
     """Lay out the data; return the first target, and the factors of the views."""
     layout = lay_out(model)
-    if model.parts.ties is TieRule.RAO_KUPPER and model.parts.lapses is None:
+    if model.parts.ties is TieRule.RAO_KUPPER and model.parts.lapses is None and model.parts.reach is None:
         layout = one_sided(layout)
     disagreement = model.parts.disagreement
     views = build_views(layout, None if disagreement is None else disagreement.covariance.factor)
@@ -546,8 +553,9 @@ def _observed(target: JudgesTarget, point: Point) -> dict[str, FloatArray]:
     """Collect what the next coordinates need from some draws: means over chains, except for scales and lapses."""
     layout, parts = target.layout, target.model.parts
     lapse, p = lapse_rows(target, point), tie_chance(point.x)
-    weight = curvature(layout.answers, parts.ties, point.eta, p) * (1 - lapse)
-    score = slopes(layout.answers, parts.ties, point.eta, p, lapse).eta
+    answers = known_answers(target, point)
+    weight = curvature(answers, parts.ties, point.eta, p) * (1 - lapse)
+    score = slopes(answers, parts.ties, point.eta, p, lapse).eta
     seen = {"scales": np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)}
     seen["size"] = _size(target, point)
     means: dict[str, FloatArray] = {}
@@ -645,6 +653,7 @@ def sample_panel(
     log_attention      log σ_a²
     attention          a_k by judge
     lapse              ε_k by judge
+    centre, reach      c_k and r_k by judge
     =================  ==========================================================================================
 
     >>> from judgemap.core.model.counts import count_judged

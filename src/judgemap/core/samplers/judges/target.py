@@ -42,6 +42,13 @@ Given ρ and ψ the map is Gaussian again, λ ~ N(0, α²K) with K = ρC + (1 �
     ρ      by slice, s and t integrated out
     t      exactly: t = t* + (1 − ρ)ΨK⁻¹(λ/α − s* − t*), with s* and t* from their priors
     ψ_i    ~ InvGamma(2 + ½, 1 + t_i²/(2(1 − ρ)))
+
+Which areas a judge knows (`Reach`) is summed over. With gain_r = log P(answers of row r | η) − log P(… | η without
+the map), and the further of r's two areas f_r(c) steps from c, the answers of judge k have the probability
+
+    Σ_{c,s} P(c_k = c, r_k = s) exp Σ_{f_r(c) ≤ s} gain_r
+
+beyond that of knowing nothing, and a row's slope in the map counts as far as the judge is likely to know its areas.
 """
 
 from collections.abc import Callable
@@ -56,12 +63,12 @@ from scipy.special import expit, log_ndtr
 
 from judgemap.core.model import outcomes
 from judgemap.core.model.judges import Lapses, PanelModel, Smoothness
-from judgemap.core.model.outcomes import add_up
+from judgemap.core.model.outcomes import Answers, Slopes, Wins, add_up
 from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal, Terms
 from judgemap.core.samplers.judges.layout import Layout, Views, onto_areas
 from judgemap.core.samplers.slices import slice_sample
 from judgemap.core.threads import pieces
-from judgemap.core.types import FloatArray
+from judgemap.core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from judgemap.core.samplers.judges.compiled import Plain
@@ -477,6 +484,8 @@ class Point(NamedTuple):
     """z_k, (judges, chains)."""
     eta: FloatArray
     """The log-odds of every row."""
+    told: "Told | None" = None
+    """Set if judges may know only a part of the map."""
 
 
 def tie_chance(x: dict[str, FloatArray]) -> FloatArray:
@@ -538,12 +547,61 @@ def parameters(target: JudgesTarget, q: FloatArray) -> Point:
     if target.model.parts.attention is not None:
         attention = place(q[part["attention"]], at.attention, np.exp(x["log_attention"] / 2))
         eta = layout.spread(1 + np.exp(x["log_attention"] / 2) * attention.w) * e
+    unseen = np.zeros((1, 1))
     if target.model.parts.side is not None:
         effects = Effects(at.side.r - at.side.g * x["lean"], at.side.g)
         side = place(q[part["side"]], effects, np.exp(x["log_side"] / 2))
-        eta = eta + layout.x * layout.spread(x["lean"] + np.exp(x["log_side"] / 2) * side.w)
+        unseen = layout.x * layout.spread(x["lean"] + np.exp(x["log_side"] / 2) * side.w)
+        eta = eta + unseen
     lapse = at.lapse_mean + at.lapse_sd * q[part["lapses"]] if target.model.parts.lapses is not None else None
-    return Point(*shared, views, e, side, attention, lapse, eta)
+    point = Point(*shared, views, e, side, attention, lapse, eta)
+    if target.model.parts.reach is None:
+        return point
+    return point._replace(told=tell(target, eta, unseen, tie_chance(x), lapse_rows(target, point)))
+
+
+class Told(NamedTuple):
+    """What judges who may know only a part of the map tell."""
+
+    unseen: FloatArray
+    """The log-odds of a row whose areas the judge does not know, (rows, chains)."""
+    gain: FloatArray
+    known: FloatArray
+    """How likely the judge is to know a row's areas, (rows, chains)."""
+    value: FloatArray
+    """The log-likelihood of each chain."""
+
+
+def tell(target: JudgesTarget, eta: FloatArray, unseen: FloatArray, p: FloatArray, lapse: FloatArray) -> Told:
+    """Sum over what each judge may know."""
+    from judgemap.core.samplers.judges.compiled import sum_over_reach
+
+    layout, parts, reach = target.layout, target.model.parts, target.model.parts.reach
+    if reach is None:
+        raise ValueError("these judges know the whole map")
+    unseen = np.broadcast_to(unseen, eta.shape)
+    without = outcomes.log_likelihood(layout.answers, parts.ties, unseen, p, lapse)
+    gain = outcomes.log_likelihood(layout.answers, parts.ties, eta, p, lapse) - without
+    rows = layout.met.row_starts, layout.first, layout.second
+    value, known = sum_over_reach(*rows, reach.steps, reach.log_prior, gain)
+    return Told(unseen, gain, known, value + add_up(without))
+
+
+def draw_reach(rng: np.random.Generator, target: JudgesTarget, told: Told) -> tuple[IntArray, IntArray]:
+    """Draw every judge's centre and reach, each (chains, judges), given everything else."""
+    from judgemap.core.samplers.judges.compiled import weigh_reach
+
+    layout, reach = target.layout, target.model.parts.reach
+    if reach is None:
+        raise ValueError("these judges know the whole map")
+    log_prior, drawn = reach.log_prior, []
+    for gain in told.gain.T:
+        for judge in range(layout.n_judges):
+            rows = layout.met.rows(judge)
+            chance = weigh_reach(layout.first[rows], layout.second[rows], reach.steps, log_prior, gain[rows].copy())
+            drawn.append(int((chance + rng.gumbel(size=chance.shape)).argmax()))
+    centre, steps = np.unravel_index(np.reshape(drawn, (-1, layout.n_judges)), log_prior.shape)
+    return centre, steps
 
 
 def lapse_rows(target: JudgesTarget, point: Point) -> FloatArray:
@@ -560,21 +618,31 @@ def lapse_rate(lapses: Lapses, z: FloatArray) -> FloatArray:
     return rate
 
 
+def known_answers(target: JudgesTarget, point: Point) -> Answers | Wins:
+    """Count each answer as far as the judge is likely to know its areas."""
+    layout = target.layout
+    return layout.answers if point.told is None else outcomes.weighted(layout.counted, point.told.known)
+
+
 def gradient(target: JudgesTarget, q: FloatArray, point: Point) -> FloatArray:
     """∇ log p(q), one column per chain."""
     layout, at, part, parts = target.layout, target.coordinates, target.sections, target.model.parts
     x, slope, q = point.x, np.empty_like(q), slanted(target, q)
     to_scale = {scale.name: scale.slope(x[scale.name]) for scale in target.scales}
     lapse = lapse_rows(target, point)
-    rows = outcomes.slopes(layout.answers, parts.ties, point.eta, tie_chance(x), lapse)
+    told, p = point.told, tie_chance(x)
+    rows = outcomes.slopes(known_answers(target, point), parts.ties, point.eta, p, lapse)
+    to_e = rows.eta
+    if told is not None:
+        others = outcomes.weighted(layout.counted, 1 - told.known)
+        unknown = outcomes.slopes(others, parts.ties, told.unseen, p, lapse)
+        rows = Slopes(*(seen + unseen for seen, unseen in zip(rows, unknown, strict=True)))
     if parts.ties is not None:
-        p = tie_chance(x)
         to_scale["tie_chance"] += rows.tie_chance * p * (1 - p)
     if point.lapse is not None and parts.lapses is not None:
         z, rest = point.lapse, parts.lapses.rest
         speed = np.exp(-(z**2) / 2 + (1 / rest - 1) * log_ndtr(-z)) / (np.sqrt(2 * np.pi) * rest)
         slope[part["lapses"]] = at.lapse_sd * (layout.sum_by_judge(rows.lapse) * speed - z)
-    to_e = rows.eta
     if point.side is not None:
         scale = np.exp(x["log_side"] / 2)
         to_side = layout.sum_by_judge(layout.x * rows.eta)
@@ -585,7 +653,7 @@ def gradient(target: JudgesTarget, q: FloatArray, point: Point) -> FloatArray:
         to_scale["log_side"] += pulled.log_scale2 + scale * add_up(to_side * point.side.w) / 2
     if point.attention is not None:
         scale = np.exp(x["log_attention"] / 2)
-        to_attention = layout.sum_by_judge(point.e * rows.eta)
+        to_attention = layout.sum_by_judge(point.e * to_e)
         pulled = pull_back(
             scale * to_attention - point.attention.w, q[part["attention"]], point.attention, at.attention, scale
         )
@@ -676,8 +744,10 @@ def log_density(target: JudgesTarget, point: Point) -> FloatArray:
     """Return log p(q), up to a constant, for each chain."""
     parts, x = target.model.parts, point.x
     lapse = lapse_rows(target, point)
-    rows = outcomes.log_likelihood(target.layout.answers, parts.ties, point.eta, tie_chance(x), lapse)
-    value: FloatArray = add_up(rows)
+    if point.told is None:
+        value = add_up(outcomes.log_likelihood(target.layout.answers, parts.ties, point.eta, tie_chance(x), lapse))
+    else:
+        value = point.told.value
     for scale in target.scales:
         value = value + scale.log_prior(x[scale.name])
     value += add_up(np.log(point.map.root)) - map_square(target, point) / 2

@@ -10,6 +10,7 @@ from judgemap.report.words.text import counted, listed
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.result import Fit
+from judgemap.study.fit.settings import EFFECTS
 
 REFERENCES: Mapping[str, str] = {
     "Binder, 1978": "Binder, D. A. (1978). Bayesian cluster analysis. Biometrika, 65(1), 31–38.",
@@ -122,7 +123,7 @@ def _panel(fit: Fit) -> str:
     if settings.differ:
         prior = "σ²C" if settings.disagreement == "map" else "σ²I"
         sentences.append(f"Each judge k has their own map, λ + uₖ, uₖ ~ N(0, {prior}), σ half-normal(3).")
-    effects = [name for name in ("side", "attention", "lapses") if getattr(settings, name)]
+    effects = [name for name in EFFECTS if getattr(settings, name)]
     if effects:
         sentences.append(f"Effects by judge: {listed(effects)}.")
     if settings.smoothness == "infer":
