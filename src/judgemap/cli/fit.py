@@ -1,4 +1,4 @@
-"""`judgemap fit`: comparisons and areas in, a folder of results out."""
+"""`judgemap fit`: comparisons and areas in, a folder of results out; `compare` for models of judges; `prior`, drawn."""
 
 import json
 from dataclasses import replace
@@ -18,13 +18,15 @@ from judgemap.study.assess.comparing import (
     VARIANCE_NUMBERS,
     Variation,
     cluster_sensitivity,
+    compare_models,
     read_variation,
     variance_sensitivity,
 )
 from judgemap.study.assess.explain import judge
 from judgemap.study.data.comparisons import Direction, read_comparisons
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.folder import check_folder, check_new, write_whole
+from judgemap.study.fit.folder import check_file, check_folder, check_new, write_whole
+from judgemap.study.fit.priors import PLAIN, PRIORS, prior_covariance
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import FitSettings
 
@@ -129,3 +131,70 @@ def _vary(
         plain = replace(settings, clusters=None, loss="vi")
         return cluster_sensitivity(result, lambda **changed: again(replace(plain, **changed)), variations)
     return variance_sensitivity(result, lambda **changed: again(replace(settings, **changed)), variations)
+
+
+@inputs.with_areas
+def compare(
+    comparisons: Annotated[Path, typer.Argument(help="comparisons.csv: judge,left,right,outcome or winner,loser.")],
+    *,
+    areas: Areas,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="Any of alike, differ, independent, side, attention, lapses, smoothness, davidson, separated by "
+            "commas. [default: every one the answers allow]"
+        ),
+    ] = None,
+    winner_is: Annotated[
+        str, typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate.")
+    ] = "lower",
+    model: Annotated[str, typer.Option(help="What is assumed about the areas: spatial or standard.")] = "spatial",
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file for the table.")] = None,
+    seed: inputs.Seed = None,
+    cores: Annotated[int | None, typer.Option(min=1, help="Number of threads; results do not depend on it.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the table.")] = False,
+) -> None:
+    """Compare models of the judges: how well each predicts the answers of a judge it has not seen.
+
+    Example: judgemap compare comparisons.csv --areas wards.gpkg --models alike,differ --seed 1
+    """
+    if output is not None:
+        check_file(output)
+    data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
+    judged = compare_models(
+        data,
+        areas,
+        seed=inputs.choose_seed(seed),
+        models=None if models is None else [name.strip() for name in models.split(",")],
+        cores=cores or available_cores(),
+        model=model,
+    )
+    if output is not None:
+        write_whole(output, judged.table.to_csv(index=False).encode())
+    if as_json:
+        typer.echo(json.dumps({"models": judged.table.to_dict("records"), "words": judged.words}, ensure_ascii=False))
+    else:
+        typer.echo(f"{judged.table.round(1).to_string(index=False)}\n\n{judged.words}")
+
+
+@inputs.with_areas
+def prior(
+    *,
+    areas: Areas,
+    of: Annotated[str, typer.Option("--of", help="The area whose correlations to draw: id or name.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Picture to write: .svg, .png or .pdf.")],
+    kind: Annotated[str, typer.Option("--prior", help=f"One of {', '.join(PRIORS)}.")] = PLAIN,
+    length: Annotated[
+        float | None, typer.Option(help="Length scale, in km (graph-exponential: in borders crossed).")
+    ] = None,
+) -> None:
+    """Draw the prior correlation of one area with every other.
+
+    Example: judgemap prior --areas wards.gpkg --of "St Ann's" -o prior.svg
+    """
+    from judgemap.report.figures.maps import prior_correlation_map
+
+    prior_correlation_map(areas, prior_covariance(areas, kind, length), of).save(output)
+    for note in areas.notes:
+        typer.echo(f"Note: {note}")
+    typer.echo(f"The picture is in {output}")

@@ -57,6 +57,8 @@ HOMES = {
     "import": "imports",
     "report": "results",
     "export": "results",
+    "compare": "fit",
+    "prior": "fit",
 }
 """The modules of commands that do not have one of their own name."""
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are there already.")]

@@ -57,7 +57,7 @@ def reset_step(email: Email, data: DataFolder = DATA) -> None:
     Example: judgemap researcher reset-step anna@example.org
     """
     connect(data)
-    from judgemap.web.accounts.second_step import reset_second_step
+    from judgemap.web.accounts.actions import reset_second_step
 
     typer.echo(f"{reset_second_step(email).email} now signs in with just the password, and can turn the step back on.")
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from judgemap.study.export import By, Judges
     from judgemap.study.fit.result import Fit
 
-By = Annotated[
+ByOption = Annotated[
     str | None,
     typer.Option(help="Results by district or other group: a boundary file, or a column of the figures."),
 ]
-WeightedBy = Annotated[
+WeightedByOption = Annotated[
     str, typer.Option(help="How areas count in their group: equal, area (surface), or a column of the figures.")
 ]
 
@@ -64,8 +64,8 @@ def report(
         ),
     ] = None,
     width: Annotated[float, typer.Option(min=20, max=400, help="Width of the figures in millimetres.")] = 88.0,
-    by: By = None,
-    weighted_by: WeightedBy = "equal",
+    by: ByOption = None,
+    weighted_by: WeightedByOption = "equal",
     column: Annotated[
         list[str] | None,
         typer.Option(help="Hold the map against a column of the fit's figures. Repeatable."),
@@ -175,8 +175,8 @@ def export(
             "from the file's ending]",
         ),
     ] = None,
-    by: By = None,
-    weighted_by: WeightedBy = "equal",
+    by: ByOption = None,
+    weighted_by: WeightedByOption = "equal",
     figures: Annotated[
         list[Path] | None,
         typer.Option(help="CSV or XLSX with figures of the areas. Repeatable. [default: those that were fitted with]"),

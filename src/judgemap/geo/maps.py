@@ -18,6 +18,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.adjacency import (
     Bridge,
     Contiguity,
+    Neighbours,
     add_edges,
     border_graph,
     bridge_notes,
@@ -25,12 +26,12 @@ from judgemap.geo.adjacency import (
     hairline_pairs,
     in_metres,
     join_parts,
+    neighbours_of,
     overlapping,
     pair_words,
     parts_notes,
 )
 from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
-from judgemap.geo.neighbours import Neighbours, neighbours_of
 
 if TYPE_CHECKING:
     import geopandas

@@ -8,9 +8,8 @@ import shapely
 
 from judgemap.errors import StudyError
 from judgemap.geo.basemap import tiles as cutting
-from judgemap.geo.basemap.describing import describe
 from judgemap.geo.basemap.extract import Extract, project
-from judgemap.geo.basemap.tiles import UNITS, WORLD, Tile, box_of, cut_tiles, needed_tiles, tiles_over, unpack
+from judgemap.geo.basemap.tiles import UNITS, WORLD, Tile, box_of, cut_tiles, describe, needed_tiles, tiles_over, unpack
 
 PLACE = (12, 2000, 1300)
 CORNER = np.array([2000, 1300]) / 2**12

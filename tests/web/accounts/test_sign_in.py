@@ -20,9 +20,8 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from judgemap.web.accounts.adapter import PatientScryptPasswordHasher
+from judgemap.web.accounts.adapter import PatientScryptPasswordHasher, SecondStepAdapter
 from judgemap.web.accounts.models import Count, Researcher
-from judgemap.web.accounts.second_step import SecondStepAdapter
 
 PASSWORD = "four plain words here"  # noqa: S105
 SECRET = "JBSWY3DPEHPK3PXP"  # noqa: S105

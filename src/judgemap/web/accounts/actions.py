@@ -3,6 +3,7 @@
 import hmac
 from datetime import timedelta
 
+from allauth.mfa.models import Authenticator
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
@@ -122,3 +123,10 @@ def forget_old() -> None:
     """Remove expired sessions, and expired counts of rate limits."""
     Count.objects.filter(expires__lt=timezone.now()).delete()
     Session.objects.filter(expire_date__lt=timezone.now()).delete()
+
+
+def reset_second_step(email: str) -> Researcher:
+    """Turn the second step off for a researcher who has neither the phone nor a recovery code."""
+    researcher = find_researcher(email)
+    Authenticator.objects.filter(user=researcher).delete()
+    return researcher

@@ -1,9 +1,15 @@
-"""How signing in works here: nobody can sign up, addresses are counted but not stored, and judges are served first."""
+"""How signing in works here: nobody can sign up, addresses are counted but not stored, and judges are served first.
 
+The secrets of the second step are encrypted with a key that is not in the database.
+"""
+
+import base64
 import hashlib
 import hmac
 import ipaddress
+import logging
 import os
+import secrets
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -11,10 +17,13 @@ from functools import cache
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter, get_adapter
+from allauth.mfa.adapter import DefaultMFAAdapter
+from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.contrib.auth.hashers import ScryptPasswordHasher  # type: ignore[attr-defined]
 from django.http import HttpRequest
 
+logger = logging.getLogger(__name__)
 PASSWORDS_AT_ONCE = 2
 NICENESS = 10
 
@@ -78,3 +87,29 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:  # noqa: ANN401, ARG002
         """Count failed sign-ins only by email address: allauth adds the Host header, which anybody can vary."""
         return str(credentials.get("email", "")).lower()
+
+
+class SecondStepAdapter(DefaultMFAAdapter):  # type: ignore[misc]
+    """How allauth stores the secret of an authenticator app and the seed of recovery codes.
+
+    >>> SecondStepAdapter().decrypt(SecondStepAdapter().encrypt("JBSWY3DPEHPK3PXP"))
+    'JBSWY3DPEHPK3PXP'
+    """
+
+    def encrypt(self, text: str) -> str:
+        """Encrypt a secret with a key derived from the server's secret key."""
+        return _cipher().encrypt(text.encode()).decode()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        """Decrypt a secret; one encrypted with another secret key becomes a random secret, which no code matches."""
+        try:
+            return _cipher().decrypt(encrypted_text.encode()).decode()
+        except InvalidToken:
+            logger.warning("a second step was encrypted with another secret key; see 'judgemap researcher reset-step'")
+            return base64.b32encode(secrets.token_bytes(20)).decode()
+
+
+def _cipher() -> Fernet:
+    # The secret key is random: one hash keyed with a purpose is enough. Scrypt is for passwords that people think up.
+    key = hmac.digest(settings.SECRET_KEY.encode(), b"judgemap second step", "sha256")
+    return Fernet(base64.urlsafe_b64encode(key))

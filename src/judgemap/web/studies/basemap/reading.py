@@ -36,9 +36,8 @@ def main(arguments: list[str]) -> int:
 
 def make(path: Path, boxes: Sequence[tuple[float, float, float]], folder: Path) -> dict[str, object]:
     """Read what lies around the scenes of a study, and cut it into tiles."""
-    from judgemap.geo.basemap.describing import describe
     from judgemap.geo.basemap.extract import read_extract
-    from judgemap.geo.basemap.tiles import box_of, cut_tiles, needed_tiles
+    from judgemap.geo.basemap.tiles import box_of, cut_tiles, describe, needed_tiles
 
     needed = needed_tiles(boxes)
     extract = read_extract(path, box_of(needed), folder, lambda share, doing: tell(READING * share, doing))
