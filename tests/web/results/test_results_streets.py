@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from judgemap.geo.basemap.tiles import WORLD, _pack
+from judgemap.geo.basemap.tiles import WORLD, Tile, _pack
 from judgemap.report.pages.finish import ANNEX
 from judgemap.web.results.models import FitFiles
 from judgemap.web.studies.models import BaseMap, BaseMapTile, Study
@@ -23,7 +23,7 @@ def streets(run) -> BaseMap:
     level = 11
     column = int(((west + size / 2) / WORLD + 0.5) * 2**level)
     row = int((0.5 - (north - size / 2) / WORLD) * 2**level)
-    content = _pack({"primary": ROAD, "names": [["town", 512, 512, "A <Town>"]]})
+    content = _pack(Tile({"primary": ROAD}, [["town", 512, 512, "A <Town>"]]))
     BaseMapTile.objects.create(base_map=made, level=level, column=column, row=row, content=content)
     Study.objects.filter(pk=run.study.pk).update(base_map=made)
     FitFiles.objects.filter(fit=run).update(briefing=f"<main>Front{ANNEX}Annex</nav></main>")

@@ -187,11 +187,11 @@ def test_copies_have_it_and_deleted_studies_do_not(made, people, carry_out):
 
 
 def test_what_the_reader_writes_is_checked(monkeypatch):
-    from judgemap.geo.basemap.tiles import _pack
+    from judgemap.geo.basemap.tiles import Tile, _pack
     from judgemap.web.studies.basemap.making import _check
 
-    _check(_pack({"primary": "M0 0l5-3", "names": [["town", 1, 2, "<b>"]]}))
-    for bad in ({"primary": '"/><script>'}, {"strange": "M0 0"}, {"names": [["town", 1, 2, 3]]}):
+    _check(_pack(Tile({"primary": "M0 0l5-3"}, [["town", 1, 2, "<b>"]])))
+    for bad in (Tile({"primary": '"/><script>'}, []), Tile({"strange": "M0 0"}, []), Tile({}, [["town", 1, 2, 3]])):
         with pytest.raises(StudyError):
             _check(_pack(bad))
 
