@@ -60,6 +60,7 @@ def test_surface_weighs_by_surface(fit):
     ("by", "weights", "said"),
     [
         ("town", "equal", "no column 'town'"),
+        ("nowhere.gpkg", "equal", r"^nowhere\.gpkg: there is no such file"),
         ("side", "flats", "no column 'flats'"),
         (["x"] * 77, "equal", "puts all areas into one group"),
         (["x", "y"], "equal", "a group for each of the 77 areas"),

@@ -193,7 +193,11 @@ def read_figures(source: "str | Path | pd.DataFrame", areas: Areas, *, id: str |
     if drawn is not None:
         from judgemap.geo import boundaries  # slow to load
 
-        table = as_table(boundaries.load(drawn)[0].pipe(lambda frame: frame.drop(columns=frame.geometry.name)))
+        try:
+            frame = boundaries.load(drawn)[0]
+        except StudyError as error:
+            raise StudyError(f"{drawn.name}: {error}") from None
+        table = as_table(frame.drop(columns=frame.geometry.name))
     else:
         table = read_table(source) if isinstance(source, str | Path) else as_table(source)
     lookup = areas.lookup
