@@ -28,6 +28,10 @@ def test_the_settings_are_kept_as_a_version(owned, clients):
     assert version.number == 2
 
 
+def test_the_designs_lead_to_the_plan(owned, clients):
+    assert f'<a href="/studies/{owned.slug}/dashboard/planning">' in clients["owner"].get(url(owned)).content.decode()
+
+
 def test_a_language_taken_away_keeps_its_translation_in_the_old_version(owned, clients):
     clients["owner"].post(url(owned), GOOD | {"more_languages": []})
     owned.refresh_from_db()
