@@ -75,6 +75,8 @@ def recovered(page, planted: dict[str, float]) -> float:
 def save_briefing(page, study: str, path: Path) -> str:
     """Wait until the first fit's briefing is written, save it, and return its text."""
     page.goto(f"{study}fits/1/files")
+    page.fill("#id_next_steps", "Visit the first three.")
+    page.click("button:text('Save')")
     for _ in range(180):
         if page.locator("text=Download it (HTML)").count():
             break

@@ -60,7 +60,7 @@ def test_groups_that_cannot_be(judgemap, fitted, tmp_path, words, said):
 
 def test_the_briefing_has_groups_and_figures(judgemap, fitted, tmp_path):
     page = tmp_path / "report.html"
-    done = judgemap("report", fitted, "-o", page, "--by", "town", "--column", "people")
+    done = judgemap("report", fitted, "-o", page, "--next-steps", "Visit.", "--by", "town", "--column", "people")
     assert done.status == 0, done.err
     html = page.read_text(encoding="utf-8")
     assert "Results by town" in html

@@ -8,6 +8,7 @@ import pytest
 
 import judgemap as jm
 
+FOLLOWS = ["--next-steps", "Visit."]
 SHORT = ["--chains", "2", "--warmup", "50", "--draws", "50", "--thin", "1", "--seed", "1"]
 
 
@@ -59,7 +60,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     assert judgemap(*words).status == 0
     page = tmp_path / "report.html"
     given = ["--study", study_file, "--comparisons", timed, "--beside", tmp_path / "clusters"]
-    result = judgemap("report", spatial, "-o", page, *given)
+    result = judgemap("report", spatial, "-o", page, *FOLLOWS, *given)
     assert result.status == 0, result.err
     assert result.out.startswith(f"The briefing is {page}\nVerdict: ")
     html = page.read_text(encoding="utf-8")
@@ -68,7 +69,7 @@ def test_a_page_with_everything(judgemap, edges, spatial, timed, study_file, tmp
     fit = jm.load_fit(spatial)
     first = fit.areas.sort_values("risk_median", ascending=False, kind="stable").iloc[0]
     assert f"{first['name']} comes out with the highest risk" in html
-    other = judgemap("report", tmp_path / "clusters", "--beside", spatial, "-o", page, "--force")
+    other = judgemap("report", tmp_path / "clusters", "--beside", spatial, "-o", page, "--force", *FOLLOWS)
     assert other.status == 0, other.err
     assert "Diagnostics: the spatial model" in page.read_text(encoding="utf-8")
 
@@ -78,7 +79,7 @@ def test_other_fits_to_hold_it_against(judgemap, edges, comparisons, spatial, tm
     assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "other", "--as-in-paper", *SHORT).status == 0
     page = tmp_path / "report.html"
     other = tmp_path / "other"
-    result = judgemap("report", spatial, "-o", page, "--against", f"a = b={other}", "--against", other)
+    result = judgemap("report", spatial, "-o", page, *FOLLOWS, "--against", f"a = b={other}", "--against", other)
     assert result.status == 0, result.err
     assert "What if it had been done differently?" in page.read_text(encoding="utf-8")
     assert "A = b: The two estimates" in page.read_text(encoding="utf-8")
@@ -101,24 +102,24 @@ def test_figures_alone(judgemap, spatial, timed, tmp_path):
 def test_pdf_beside_the_page_and_alone(judgemap, spatial, tmp_path):
     if shutil.which("chromium") is None:
         pytest.skip("there is no Chromium on this machine")
-    result = judgemap("report", spatial, "-o", tmp_path / "a.html", "--pdf")
+    result = judgemap("report", spatial, "-o", tmp_path / "a.html", "--pdf", *FOLLOWS)
     assert result.status == 0, result.err
     assert (tmp_path / "a.html").exists()
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "a-annex.pdf").read_bytes().startswith(b"%PDF")
-    result = judgemap("report", spatial, "-o", tmp_path / "b.pdf")
+    result = judgemap("report", spatial, "-o", tmp_path / "b.pdf", *FOLLOWS)
     assert result.out.startswith(f"The briefing is {tmp_path / 'b.pdf'}\nVerdict: ")
     assert not (tmp_path / "b.html").exists()
 
 
 def test_pdf_without_a_browser(judgemap, spatial, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    refused(judgemap("report", spatial, "-o", tmp_path / "a.pdf"), r"a\.pdf cannot be made: no Chromium")
+    refused(judgemap("report", spatial, "-o", tmp_path / "a.pdf", *FOLLOWS), r"a\.pdf cannot be made: no Chromium")
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_what_is_no_fit(judgemap, spatial, tmp_path):
-    page = ["-o", tmp_path / "report.html"]
+    page = ["-o", tmp_path / "report.html", *FOLLOWS]
     refused(judgemap("report", tmp_path / "absent", *page), "there is no folder .*absent")
     refused(judgemap("report", tmp_path / "timed.csv", *page), "is a file; name the folder")
     (tmp_path / "empty").mkdir()
@@ -153,7 +154,8 @@ def test_a_map_that_was_cut_off(judgemap, spatial, tmp_path):
 
 
 def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_path):
-    page = ["-o", tmp_path / "report.html"]
+    page = ["-o", tmp_path / "report.html", *FOLLOWS]
+    refused(judgemap("report", spatial, "-o", tmp_path / "report.html"), "write it with --next-steps")
     refused(judgemap("report", spatial), "nothing to write")
     refused(judgemap("report", spatial, "--pictures", tmp_path / "f", "--pdf"), "--pdf needs -o")
     refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"a briefing is \.html or \.pdf")
@@ -171,6 +173,6 @@ def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_p
 @pytest.mark.usefixtures("undrawn")
 def test_days_that_cannot_be_read(judgemap, spatial, timed, tmp_path):
     timed.write_text(timed.read_text().replace("2026-03-01T10:00:00Z", "last Monday"))
-    result = judgemap("report", spatial, "-o", tmp_path / "report.html", "--comparisons", timed)
+    result = judgemap("report", spatial, "-o", tmp_path / "report.html", "--comparisons", timed, *FOLLOWS)
     assert result.status == 0, result.err
     assert "March 2026" not in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -183,7 +183,7 @@ def test_the_library_alone_fits_and_reports(core, tmp_path):
     """Slow: a core install compiles its own machine code first."""
     run(core / "python", "-c", STUDY, cwd=tmp_path)
     run(core / "judgemap", *FIT, cwd=tmp_path)
-    run(core / "judgemap", "report", "results", "-o", "report.html", cwd=tmp_path)
+    run(core / "judgemap", "report", "results", "-o", "report.html", "--next-steps", "Visit.", cwd=tmp_path)
     assert "data:image/svg" in (tmp_path / "report.html").read_text(encoding="utf-8")
     done = run(core / "judgemap", "export", "results", "-o", "wards.parquet", cwd=tmp_path, check=False)
     assert done.stderr == 'judgemap export needs pyarrow: pip install "judgemap[parquet]"\n'

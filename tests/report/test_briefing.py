@@ -115,7 +115,7 @@ def test_a_banner_stands_on_top_if_the_draws_are_poor(fit, read_page, document):
 @pytest.mark.usefixtures("undrawn")
 def test_a_fit_that_has_not_settled_makes_no_claims(rough, clustered, read_page):
     told = read_page(briefing(rough, other=clustered))
-    marked = [each for each in told.all("div") if "unsettled" in each.get("class", "")]
+    marked = [each for each in told.all("div") if "not-ready" in each.get("class", "")]
     assert len(marked) == 1, "a watermark"
     assert not re.search("probability|P\\(|times in 10|highest risk,", told.words.split("Methods, ready to paste")[0])
     assert front.settled(rough) is False

@@ -13,7 +13,7 @@ from judgemap.study.fit.record import json_value
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun
+from judgemap.web.results.models import BriefingWords, FitFiles, FitPicture, FitRun
 from judgemap.web.results.running import table_of
 from judgemap.web.studies.access import share_study
 from judgemap.web.studies.areas import load_areas
@@ -35,6 +35,8 @@ TABLE = [
     ("studies:texts", "post", {"title": ""}, BAD),
     ("studies:translate", "get", {}, READ),
     ("studies:translate", "post", {"question": "Quoi ?"}, MOVE),
+    ("studies:imprint", "get", {}, READ),
+    ("studies:imprint", "post", {"organisation": "x" * 201}, BAD),
     ("studies:judging", "get", {}, READ),
     ("studies:judging", "post", {"recommended": "0"}, BAD),
     ("studies:status", "post", {"act": "pause"}, MOVE),
@@ -133,6 +135,7 @@ def site(owned, judge, people, rows) -> Study:
         )  # fmt: skip
         FitFiles.objects.create(fit=run, archive=b"", briefing="<p>A briefing")
         FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces.")
+        BriefingWords.objects.create(study=owned, next_steps="Visit.")
         return reader
 
     people["reader"] = rows.once("site", make)

@@ -56,7 +56,9 @@ def report(
     ] = None,
     author: Annotated[str | None, typer.Option(help="Who wrote the briefing. [default: from study.toml]")] = None,
     contact: Annotated[str | None, typer.Option(help="Whom to ask about it.")] = None,
-    next_steps: Annotated[str | None, typer.Option(help="What to do next, in your own words.")] = None,
+    next_steps: Annotated[
+        str | None, typer.Option(help="What to do next, in your own words; a briefing needs it.")
+    ] = None,
     view: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +75,7 @@ def report(
 ) -> None:
     """Write the briefing of a fit, one self-contained page in plain language, or all its figures, or both.
 
-    Example: judgemap report results -o report.html --study study.toml --comparisons comparisons.csv --pdf
+    Example: judgemap report results -o report.html --study study.toml --next-steps "Visit the ten highest." --pdf
     """
     if output is None and pictures is None:
         raise StudyError("nothing to write: name a page with -o report.html, or a folder with --pictures pictures")
@@ -98,6 +100,11 @@ def report(
     about = replace(read_about(fit, study, comparisons), others=_named(against or []), made=date.today())
     given = {"author": author, "contact": contact, "next_steps": next_steps}
     words = replace(about.words, **{name: text for name, text in given.items() if text is not None})
+    if output is not None and not words.next_steps.strip():
+        raise StudyError(
+            "a briefing says what follows from the map, which only you know; write it with --next-steps, or as "
+            "next_steps under [briefing] in study.toml"
+        )
     groups = [group_areas(fit.map, each, weights=weighted_by) for each in ([by] if by else [])]
     about = replace(about, words=words, groups=groups, columns=column or [])
     about.check(fit)

@@ -99,6 +99,9 @@ def fitted(chromium, server, areas, signed_in):
         page.fill("#id_draws", "200")
         page.click("button:text('Fit now')")
         page.wait_for_url(f"**/fits/{number}/map", timeout=PATIENCE)
+    page.goto(f"{fits}1/files")
+    page.fill("#id_next_steps", "Visit the first three.")
+    page.click("button:text('Save')")
     for number in (1, 2, 3):
         for _ in range(300):
             page.goto(f"{fits}{number}/files")

@@ -17,7 +17,7 @@ from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import files, running
-from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.results.models import BriefingWords, FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.results.running import findings_of
 from judgemap.web.studies.models import Study
 
@@ -124,6 +124,7 @@ def keep(made, archives):
         kept = {"archive": archives[name], "briefing": "<style>p{color:red}</style><p>Briefing"}
         FitFiles.objects.create(fit=run, **kept)
         FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces of chains.", caption="Chains.")
+        BriefingWords.objects.get_or_create(study=study, defaults={"next_steps": "Visit."})
         files._open_fit.cache_clear()
         return run
 

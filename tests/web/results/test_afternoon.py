@@ -1,6 +1,9 @@
 """From the map to the decision, on real small areas with real figures, played by a bot: one afternoon."""
 
+import itertools
 import re
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import geopandas
@@ -10,9 +13,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 import judgemap as jm
 from judgemap.report.pages.finish import find_renderer
+from judgemap.study.assess.verdict import Grade
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge import joining
@@ -40,8 +45,9 @@ def place() -> tuple[jm.Areas, pd.DataFrame]:
     return areas, figures[["LSOA11CD", "district", "income", "health"]]
 
 
-def play_judges(study: Study, areas: jm.Areas, risk: np.ndarray) -> None:
-    """Answer as judges would who know the risk, with as much doubt as the model has."""
+def play_judges(study: Study, areas: jm.Areas, risk: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answer as judges would who know the risk, with as much doubt as the model has, one pair in five seconds."""
+    clock = itertools.count(time.time() - 2 * JUDGES * ANSWERS * 5, 5)
     rng, names = np.random.default_rng(1), {name: at for at, name in enumerate(areas.names)}
     for invited in joining.invite(study, JUDGES):
         browser = Client()
@@ -51,11 +57,15 @@ def play_judges(study: Study, areas: jm.Areas, risk: np.ndarray) -> None:
             left, right = (risk[names[pair[side]]] for side in ("left", "right"))
             outcome = "left" if rng.random() < 1 / (1 + np.exp(left - right)) else "right"
             given = {"pair": pair["pair"], "outcome": outcome, "follows": pair["follows"]}
-            browser.post(f"/j/{invited.token}/answer", given, headers={"Accept": "application/json"})
+            moment = datetime.fromtimestamp(next(clock), UTC)
+            monkeypatch.setattr(timezone, "now", lambda moment=moment: moment)
+            answered = browser.post(f"/j/{invited.token}/answer", given, headers={"Accept": "application/json"})
+            assert answered.status_code == 200, answered.content
+    monkeypatch.undo()
 
 
 @pytest.mark.slow
-def test_an_afternoon(place, people, clients, carry_out, tmp_path):
+def test_an_afternoon(place, people, clients, carry_out, tmp_path, monkeypatch):
     areas, figures = place
     income = figures.set_index("LSOA11CD").loc[list(areas.ids), "income"].to_numpy()
     risk = 2 * (income.mean() - income) / income.std()  # rank 1 is the most deprived
@@ -64,7 +74,7 @@ def test_an_afternoon(place, people, clients, carry_out, tmp_path):
     words = {"title": "Small areas", "question": "Which has the LOWER rate?", "direction": "lower", "design": "uniform"}
     definition = StudyDefinition(**words, recommended=ANSWERS, maximum=ANSWERS)
     study = editing.open_study(making.create_study(definition, areas, people["owner"]))
-    play_judges(study, areas, risk)
+    play_judges(study, areas, risk, monkeypatch)
 
     # 2. The fit, and the figures beside it.
     run = actions.ask_for_fit(study, FitSettings(chains=4, draws=400, judges="alike", seed=1), people["owner"])
@@ -93,6 +103,10 @@ def test_an_afternoon(place, people, clients, carry_out, tmp_path):
     assert effect["high"] < 1
 
     # 4. A stranger reads, a spreadsheet opens, and the briefing has two pages.
+    verdict = page.context["verdict"]
+    assert verdict.grade is not Grade.NO, verdict.reasons
+    words = {"author": "A. Hill", "next_steps": "Visit the ten highest."}
+    assert owner.post(reverse("results:words", args=[study.slug, run.number]), words).status_code == 302
     share = {"name": "Council", "shows": ["map", "table", "briefing"]}
     link = owner.post(reverse("results:share", args=[study.slug, run.number]), share).context["made"]
     stranger, path = Client(), "/r/" + link.split("/r/")[1]

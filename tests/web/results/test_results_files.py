@@ -17,7 +17,7 @@ from judgemap.study.export import FORMATS, areas_table
 from judgemap.study.fit.result import load_fit
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.files import KINDS, answers_of
-from judgemap.web.results.models import FitFiles, FitRun
+from judgemap.web.results.models import BriefingWords, FitFiles, FitRun
 from judgemap.web.server.tokens import make_token
 
 
@@ -46,14 +46,20 @@ def test_the_briefing_is_shown_in_a_sandbox(run, page):
 
 def test_own_words_are_in_every_briefing_at_once(run, clients, page):
     FitFiles.objects.update(briefing="<p>Map</p><!--byline--><!--/byline--><!--next-steps-->old<!--/next-steps-->")
-    words = {"author": "A. <Hill>", "contact": "hill@town.example", "next_steps": "Visit.\n\nThen decide."}
+    words = {"author": "A. <Hill>", "next_steps": "Visit.\n\nThen decide."}
     address = reverse("results:words", args=[run.study.slug, run.number])
     assert clients["teammate"].post(address, words).status_code == 302
     html = page(run, "briefing").content.decode()
-    assert "A. &lt;Hill&gt; · Contact: hill@town.example" in html
+    assert "A. &lt;Hill&gt;" in html
     assert "<p>Visit.</p><p>Then decide.</p>" in html
     assert "old" not in html
     assert "A. &lt;Hill&gt;" in page(run, "files").content.decode(), "the form keeps them"
+
+
+def test_no_briefing_before_what_follows_is_written(run, page):
+    BriefingWords.objects.update(next_steps=" ")
+    assert page(run, "briefing").status_code == page(run, "download", "pdf").status_code == 409
+    assert not page(run, "files").context["what_follows"]
 
 
 def test_own_words_that_are_too_long(run, clients):

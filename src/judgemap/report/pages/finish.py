@@ -22,17 +22,18 @@ from judgemap.study.fit.folder import check_file, write_whole
 BYLINE, STEPS = "byline", "next-steps"
 
 
-def byline(words: OwnWords, made: date | None) -> Markup:
-    """Write the date, the author and the contact.
+def byline(words: OwnWords, made: date | None, logo: str = "") -> Markup:
+    """Write the date, the author, the organisation with its logo (an address with the picture in it), and the contact.
 
     >>> byline(OwnWords(author="A. Hill", contact="hill@town.example"), date(2026, 3, 2))
     Markup('<!--byline--><p class="byline">2 March 2026 · A. Hill · Contact: hill@town.example</p><!--/byline-->')
     """
     day = f"{made.day} {made:%B %Y}" if made else ""
     contact = f"Contact: {words.contact}" if words.contact else ""
-    parts = [part for part in (day, words.author, contact) if part]
+    parts = [part for part in (day, words.author, words.organisation, contact) if part]
     text = Markup('<p class="byline">{}</p>').format(" · ".join(parts)) if parts else Markup("")
-    return _marked(BYLINE, text)
+    drawn = Markup('<img class="logo" src="{}" alt="{}">').format(logo, words.organisation) if logo else Markup("")
+    return _marked(BYLINE, drawn + text)
 
 
 def next_steps(words: OwnWords) -> Markup:
@@ -52,14 +53,14 @@ def next_steps(words: OwnWords) -> Markup:
     return _marked(STEPS, text.format(paragraphs, contact))
 
 
-def fill_in(html: str, words: OwnWords, made: date | None) -> str:
+def fill_in(html: str, words: OwnWords, made: date | None, logo: str = "") -> str:
     """Replace the researcher's own words in a page.
 
     >>> page = f"<body>{byline(OwnWords(), None)}</body>"
     >>> "A. Hill" in fill_in(page, OwnWords(author="A. Hill"), None)
     True
     """
-    for name, text in ((BYLINE, byline(words, made)), (STEPS, next_steps(words))):
+    for name, text in ((BYLINE, byline(words, made, logo)), (STEPS, next_steps(words))):
         before, mark, rest = html.partition(f"<!--{name}-->")
         html = before + str(text) + rest.partition(f"<!--/{name}-->")[2] if mark else html
     return html

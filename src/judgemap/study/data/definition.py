@@ -76,6 +76,7 @@ class OwnWords:
     contact: str = ""
     next_steps: str = ""
     """What to do next; a blank line begins a new paragraph."""
+    organisation: str = ""
 
 
 NO_WORDS = OwnWords()

@@ -14,7 +14,7 @@ from django.utils import timezone
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Comparisons, Outcome
-from judgemap.study.data.definition import StudyDefinition
+from judgemap.study.data.definition import OwnWords, StudyDefinition
 from judgemap.study.data.example import (
     PER_JUDGE,
     SimulatedStudy,
@@ -25,7 +25,7 @@ from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
-from judgemap.web.results.actions import ask_for_fit
+from judgemap.web.results.actions import ask_for_fit, set_words
 from judgemap.web.results.models import FitRun
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.editing import close_study, open_study
@@ -40,6 +40,7 @@ HASTY = 6
 NOTE = (
     "Everything about this study is simulated: the judges, their answers and the risk. It says nothing about Chicago."
 )
+NEXT_STEPS = "Nothing: the study is simulated. In a real one, say here what follows from the map, and who does it."
 FINISHED = StudyDefinition(
     title="Simulated risk in Chicago",
     question="Which area has the LOWER rate?",
@@ -137,6 +138,7 @@ def _make_studies(owner: Researcher, seed: int) -> SimulatedStudy:
     store_answers(rng, study, data)
     study = close_study(study, owner)
     open_study(create_study(OPEN, simulated.areas, owner), owner)
+    set_words(study, OwnWords(author="A. Example", next_steps=NEXT_STEPS), owner)
     ask_for_fit(study, FitSettings(seed=seed), owner, note="all answers")
     ask_for_fit(study, FitSettings(model="clusters", seed=seed), owner, note="clusters of areas")
     return simulated

@@ -75,7 +75,8 @@ def ask_for_fit(
 def set_words(study: Study, words: OwnWords, by: Researcher | None = None) -> None:
     """Store what the study's briefings say in the researcher's own words."""
     with transaction.atomic():
-        BriefingWords.objects.update_or_create(study=study, defaults=asdict(words))
+        kept = {"author": words.author, "next_steps": words.next_steps}
+        BriefingWords.objects.update_or_create(study=study, defaults=kept)
         record(study, by, "briefing words", {})
 
 

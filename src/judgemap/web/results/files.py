@@ -13,6 +13,7 @@ from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.translation import gettext
@@ -37,7 +38,7 @@ from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.editing import definition_of
-from judgemap.web.studies.models import Study, StudyFigures
+from judgemap.web.studies.models import Imprint, Study, StudyFigures
 
 if TYPE_CHECKING:
     from judgemap.study.export import By
@@ -78,7 +79,6 @@ class WordsForm(StudyForm):
     """What a briefing says in the researcher's own words."""
 
     author = forms.CharField(required=False, max_length=200, help_text=_("Who wrote it: names, team, organisation."))
-    contact = forms.CharField(required=False, max_length=200, help_text=_("Whom to ask about it."))
     next_steps = forms.CharField(
         label=_("What to do next"),
         required=False,
@@ -113,6 +113,8 @@ def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> H
     context = {
         "form": form,
         "has_briefing": has_briefing(run),
+        "imprint_address": reverse("studies:imprint", args=[study.slug]),
+        "what_follows": words_of(study).next_steps.strip(),
         "prints": find_renderer() is not None,
         "has_map": bool(study.outline),
         "views": [("The population’s map", ""), ("The panel’s map", "?view=panel")] if _has_views(run) else [("", "")],
@@ -129,7 +131,10 @@ def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> H
 @fit_page
 def briefing(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show the briefing as it is, in a sandbox: it brings its own styles, and no script may run in it."""
-    text = briefing_text(run)
+    try:
+        text = briefing_text(run)
+    except StudyError as error:
+        return kind_page(request, 409, gettext("There is no briefing yet"), sentence(error))
     if not text:
         raise Http404
     response = HttpResponse(text, headers={"Content-Security-Policy": BRIEFING_POLICY})
@@ -241,7 +246,12 @@ def has_briefing(run: FitRun) -> bool:
 
 
 def briefing_text(run: FitRun) -> str:
-    """Return the briefing with the researcher's current words, and with streets if they are switched on now."""
+    """Return the briefing with the researcher's current words, and with streets if they are switched on now.
+
+    Until the researcher has written what follows, a `StudyError` says that there is none.
+    """
+    if not (own := words_of(run.study)).next_steps.strip():
+        raise StudyError(gettext("the briefing says what follows from the map, which only you know; write that first"))
     text = FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
     text = before_annex(
         with_streets(text, run), Beside.objects.filter(fit=run).values_list("section", flat=True).first() or ""
@@ -249,7 +259,9 @@ def briefing_text(run: FitRun) -> str:
     if run.withdrawn:
         said = gettext("Some judges whose answers this briefing counts have withdrawn since it was made.")
         text = text.replace("<!--byline-->", f"<p><strong>{escape(said)}</strong></p><!--byline-->", 1)
-    return fill_in(text, words_of(run.study), run.finished_at and timezone.localtime(run.finished_at).date())
+    imprint = Imprint.objects.filter(study=run.study).first() or Imprint()
+    made = run.finished_at and timezone.localtime(run.finished_at).date()
+    return fill_in(text, own, made, imprint.logo_address)
 
 
 def kept_file(run: FitRun, name: str) -> bytes:

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 
 from judgemap.study.assess import findings
 from judgemap.study.assess.verdict import Verdict
-from judgemap.study.data.definition import NO_WORDS, OwnWords
+from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.record import FitRecord, NoteKind
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
-from judgemap.web.studies.models import Study, StudyVersion
+from judgemap.web.studies.models import Imprint, Study, StudyVersion
 
 UNEXPLAINED = "the worker stopped responding: pictures and briefing may be missing; make a new fit to get them all"
 
@@ -139,7 +139,6 @@ class BriefingWords(models.Model):
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="briefing_words")
     author = models.CharField(max_length=200, blank=True)
-    contact = models.CharField(max_length=200, blank=True)
     next_steps = models.TextField(blank=True, max_length=1500)
 
     def __str__(self) -> str:
@@ -148,8 +147,9 @@ class BriefingWords(models.Model):
 
 def words_of(study: Study) -> OwnWords:
     """Return what a study's briefings say in its researcher's words."""
-    kept = BriefingWords.objects.filter(study=study).values("author", "contact", "next_steps").first()
-    return OwnWords(**kept) if kept else NO_WORDS
+    kept = BriefingWords.objects.filter(study=study).values("author", "next_steps").first() or {}
+    runs = Imprint.objects.filter(study=study).values("organisation", "contact").first() or {}
+    return OwnWords(**kept, **runs)
 
 
 class FitPicture(models.Model):

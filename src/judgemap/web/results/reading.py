@@ -22,9 +22,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.results.files import BRIEFING_POLICY, areas_csv, briefing_text
+from judgemap.web.results.files import BRIEFING_POLICY, areas_csv, briefing_text, has_briefing
 from judgemap.web.results.layers import by_risk, layer_makers
-from judgemap.web.results.models import FitRun, ReadingLink
+from judgemap.web.results.models import FitRun, ReadingLink, words_of
 from judgemap.web.results.pages import SeenMap, add_verdicts, facts_of, fit_page, read_findings, show_page
 from judgemap.web.results.pictures import draw_slide
 from judgemap.web.server.forms import StudyForm, sentence
@@ -172,13 +172,19 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
         return _kept_in(render(request, "reading/password.html", {"wrong": False}), link)
     run = link.fit
     add_verdicts([run])
-    rows = SeenMap(run).rows if "table" in link.shows else []
+    shows = [each for each in link.shows if each != "briefing" or _has_briefing(run)]
+    rows = SeenMap(run).rows if "table" in shows else []
     context = {
-        "study": run.study, "run": run, "token": token, "shows": link.shows, "verdict": run.verdict,
+        "study": run.study, "run": run, "token": token, "shows": shows, "verdict": run.verdict,
         "facts": facts_of(run.record.data), "whose": run.record.made_by, "until": link.until,
         "rows": [rows[at] for at in by_risk(rows)[:MOST_ROWS]], "count": len(rows),
     }  # fmt: skip
     return _kept_in(render(request, "reading/page.html", context), link)
+
+
+def _has_briefing(run: FitRun) -> bool:
+    """Whether the worker and the researcher have both written their part of the briefing."""
+    return has_briefing(run) and bool(words_of(run.study).next_steps.strip())
 
 
 def _kept_in(response: HttpResponse, link: ReadingLink) -> HttpResponse:
@@ -214,7 +220,8 @@ def table(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 def briefing(request: HttpRequest, token: str) -> HttpResponse:
     """Show the briefing."""
-    text = briefing_text(_part(request, token, "briefing"))
-    if not text:
+    run = _part(request, token, "briefing")
+    if not _has_briefing(run):
         raise Http404
+    text = briefing_text(run)
     return HttpResponse(text, headers={"Content-Security-Policy": BRIEFING_POLICY})

@@ -4,7 +4,9 @@ Each act is one transaction, and the audit log records it.
 """
 
 import hashlib
+import io
 import re
+from collections.abc import Mapping
 from datetime import date
 
 import numpy as np
@@ -22,7 +24,7 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import load_graph, prepare_design, source_of
 from judgemap.web.studies.log import record
-from judgemap.web.studies.models import Area, Edge, Study, StudyVersion
+from judgemap.web.studies.models import Area, Edge, Imprint, Study, StudyVersion
 from judgemap.web.studies.upload.reading import MOST_AREAS
 
 VERSION_FIELDS = (
@@ -348,3 +350,34 @@ def check_direction(study: StudyDefinition | StudyVersion) -> None:
         if asked and asked != study.direction:
             name = translation.get_language_info(language)["name_translated"]
             raise StudyError(CONTRADICTIONS[asked] % {"language": name}, field="question")
+
+
+LARGEST_LOGO, LOGO_BOX, MOST_PIXELS = 2_000_000, (300, 100), 25_000_000
+"""The most bytes and pixels of a picture that is uploaded as a logo, and the box that it is made to fit."""
+
+
+def redraw_logo(content: bytes) -> bytes:
+    """Draw a PNG or JPEG again as a small PNG: nothing that a file could hide besides its pixels is kept."""
+    from PIL import Image
+
+    if len(content) > LARGEST_LOGO:
+        raise StudyError(_("this picture has more than 2 MB; make it smaller"), "logo")
+    try:
+        with Image.open(io.BytesIO(content), formats=["PNG", "JPEG"]) as picture:
+            drawn = picture.convert("RGBA") if picture.width * picture.height <= MOST_PIXELS else None
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        raise StudyError(_("this is not a PNG or JPEG picture; save the logo as one"), "logo") from None
+    if drawn is None:
+        raise StudyError(_("this picture has too many pixels; make it smaller"), "logo")
+    drawn.thumbnail(LOGO_BOX)
+    clean, packed = Image.new("RGBA", drawn.size), io.BytesIO()
+    clean.paste(drawn)
+    clean.save(packed, "PNG", optimize=True)
+    return packed.getvalue()
+
+
+def set_imprint(study: Study, words: Mapping[str, str], logo: bytes | None, by: Researcher | None = None) -> None:
+    """Store who runs a study; None leaves the logo as it is."""
+    with transaction.atomic():
+        Imprint.objects.update_or_create(study=study, defaults={**words, **({} if logo is None else {"logo": logo})})
+        record(study, by, "imprint", {"organisation": words["organisation"]})

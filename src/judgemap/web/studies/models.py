@@ -1,5 +1,6 @@
 """Studies: versions, areas and edges. What must never be false is enforced by database constraints."""
 
+from base64 import b64encode
 from typing import ClassVar
 
 import msgspec
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from judgemap.study.data.definition import LONGEST
 from judgemap.web.server.database import Trigger
+from judgemap.web.server.forms import render_markdown
 from judgemap.web.server.jobs import Job, job_constraints
 from judgemap.web.studies.upload.records import Chosen, Inspection
 
@@ -196,6 +198,31 @@ class StudyFigures(models.Model):
 
     def __str__(self) -> str:
         return f"figures of {self.study_id}"
+
+
+class Imprint(models.Model):
+    """Who runs a study, as its judges and the readers of its briefings see it."""
+
+    study = models.OneToOneField(Study, models.CASCADE, related_name="imprint")
+    organisation = models.CharField(max_length=200, blank=True)
+    contact = models.CharField(max_length=200, blank=True)
+    privacy = models.TextField(blank=True, max_length=10_000)
+    """How personal data are used, in Markdown."""
+    logo = models.BinaryField(default=b"")
+    """A PNG that we have drawn again from what was uploaded; empty for none."""
+
+    def __str__(self) -> str:
+        return f"who runs {self.study_id}"
+
+    @property
+    def privacy_html(self) -> str:
+        """The privacy text as safe HTML."""
+        return render_markdown(self.privacy)
+
+    @property
+    def logo_address(self) -> str:
+        """The logo as an address that needs no other file; empty for none."""
+        return f"data:image/png;base64,{b64encode(self.logo).decode()}" if self.logo else ""
 
 
 class Drawing(models.Model):

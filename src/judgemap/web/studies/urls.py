@@ -20,6 +20,7 @@ urlpatterns = [
     path("studies/<slug:slug>/base-map/<int:key>.svg", base_map.whole, name="whole"),
     path("studies/<slug:slug>/texts", texts.texts, name="texts"),
     path("studies/<slug:slug>/texts/<slug:language>", texts.translate, name="translate"),
+    path("studies/<slug:slug>/imprint", texts.imprint, name="imprint"),
     path("studies/<slug:slug>/judging", texts.judging, name="judging"),
     path("studies/<slug:slug>/status", studies.status, name="status"),
     path("studies/<slug:slug>/open", studies.opening, name="open"),

@@ -18,6 +18,7 @@ from judgemap.report.words.text import MODELS, capital, counted, isolated, liste
 from judgemap.study.assess.beside import Grouping, follows
 from judgemap.study.assess.comparing import compare_fits
 from judgemap.study.assess.findings import NOT_CAUSE
+from judgemap.study.assess.verdict import Grade
 from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.result import Fit
@@ -84,6 +85,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
         warning=front.warning(other),
         notice=about.notice,
         settled=settled,
+        ready=fit.verdict.grade is not Grade.NO,
         sentences=front.sentences(fit, other, about.left_out),
         numbers=front.numbers(fit),
         picture=gallery["risk"],

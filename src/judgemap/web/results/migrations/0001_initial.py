@@ -20,7 +20,6 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("author", models.CharField(blank=True, max_length=200)),
-                ("contact", models.CharField(blank=True, max_length=200)),
                 ("next_steps", models.TextField(blank=True, max_length=1500)),
                 (
                     "study",

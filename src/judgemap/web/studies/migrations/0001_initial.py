@@ -537,6 +537,22 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.CreateModel(
+            name="Imprint",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("organisation", models.CharField(blank=True, max_length=200)),
+                ("contact", models.CharField(blank=True, max_length=200)),
+                ("privacy", models.TextField(blank=True, max_length=10000)),
+                ("logo", models.BinaryField(default=b"")),
+                (
+                    "study",
+                    models.OneToOneField(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="imprint", to="studies.study"
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
             name="StudyFigures",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),

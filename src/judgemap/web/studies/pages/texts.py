@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.forms.models import model_to_dict
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,12 +18,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import LONGEST, MOST_REPEATS, TEXTS, StudyDefinition
-from judgemap.web.server.forms import StudyForm, render_markdown
+from judgemap.web.server.forms import StudyForm, render_markdown, sentence
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import researcher_of, researcher_page, study_page
 from judgemap.web.studies.areas import can_run, recommended_design
 from judgemap.web.studies.editing import MOST, change_study
-from judgemap.web.studies.models import MUST_BE_TRANSLATED, Study, StudyVersion
+from judgemap.web.studies.models import MUST_BE_TRANSLATED, Imprint, Study, StudyVersion
 from judgemap.web.studies.pages.studies import FORM
 from judgemap.web.studies.upload.pages import DIRECTIONS, EndOfAnswersField
 
@@ -289,6 +290,53 @@ def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, 
     context = {"study": study, "form": form, "preview": preview, "languages": names, "here": template}
     context |= {"missing": missing}
     return render(request, template, context, status=400 if form.errors else 200)
+
+
+class ImprintForm(StudyForm):
+    """Who runs the study."""
+
+    organisation = forms.CharField(required=False, max_length=200)
+    contact = forms.CharField(
+        required=False, max_length=200, help_text=_("Whom judges and readers can ask: an email address or a telephone.")
+    )
+    logo = forms.FileField(
+        required=False,
+        help_text=_("PNG or JPEG, at most 2 MB. It is made smaller if need be."),
+        widget=forms.FileInput({"accept": ".png,.jpg,.jpeg"}),
+    )
+    no_logo = forms.BooleanField(label=_("Remove the logo"), required=False)
+    privacy = forms.CharField(
+        required=False,
+        max_length=10_000,
+        widget=forms.Textarea({"rows": 10}),
+        help_text=_("How you use personal data, in Markdown. Judges can read it before they agree."),
+    )
+
+    def clean_logo(self) -> bytes | None:
+        """Draw the picture again, so that nothing but its pixels is kept."""
+        file = self.cleaned_data["logo"]
+        try:
+            return editing.redraw_logo(file.read(editing.LARGEST_LOGO + 1)) if file else None
+        except StudyError as error:
+            raise forms.ValidationError(sentence(error)) from None
+
+
+@require_http_methods(FORM)
+@study_page
+def imprint(request: HttpRequest, study: Study) -> HttpResponse:
+    """Edit who runs the study, which judges and the readers of briefings see."""
+    kept = Imprint.objects.filter(study=study).first() or Imprint(study=study)
+    initial = model_to_dict(kept, ["organisation", "contact", "privacy"])
+    form = ImprintForm(request.POST or None, request.FILES or None, initial=initial)
+    if form.is_valid():
+        given = form.cleaned_data
+        logo = b"" if given["no_logo"] else given["logo"]
+        words = {key: given[key] for key in ("organisation", "contact", "privacy")}
+        editing.set_imprint(study, words, logo, researcher_of(request))
+        messages.success(request, gettext("Saved: judges and every briefing show it from now on."))
+        return redirect("studies:imprint", study.slug)
+    context = {"study": study, "form": form, "kept": kept, "here": "studies/imprint.html"}
+    return render(request, "studies/imprint.html", context, status=400 if form.errors else 200)
 
 
 @require_POST

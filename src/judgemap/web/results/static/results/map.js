@@ -1,4 +1,6 @@
 // The map's page: layers, hover, choice, order and filter without a reload. Every link and form also works by itself.
+import { savePng } from "./pictures.js";
+
 const $ = (id) => document.getElementById(id);
 const layers = JSON.parse($("layers").textContent);
 const [plot, drawing, detail, tip, table, scroll] = ["plot", "drawing", "detail", "tip", "table", "scroll"].map($);
@@ -53,21 +55,9 @@ document.addEventListener("keydown", (event) => { if (event.key === "Escape") fi
 
 // The picture for slides as PNG: the browser draws the SVG.
 $("png").hidden = false;
-$("png").addEventListener("click", async (event) => {
+$("png").addEventListener("click", (event) => {
   event.preventDefault();
-  const picture = new Image();
-  picture.src = $("svg").href;
-  await picture.decode();
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [picture.naturalWidth, picture.naturalHeight];
-  canvas.getContext("2d").drawImage(picture, 0, 0);
-  canvas.toBlob((blob) => {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(blob);
-    link.download = `${layer}.png`;
-    link.click();
-    URL.revokeObjectURL(link.href);
-  });
+  savePng($("svg").href, layer);
 });
 
 // The address holds what is shown, so that people can pass it on.
