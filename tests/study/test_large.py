@@ -9,7 +9,7 @@ import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.study.assess import explain
-from judgemap.study.assess.verdict import Verdict
+from judgemap.study.assess.verdict import Subject
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit import draws as kept_draws
 from judgemap.study.fit import large
@@ -159,14 +159,28 @@ def test_a_nation_in_thousands_of_groups():
 
 
 @pytest.mark.usefixtures("treated_as_large")
-def test_a_large_map_is_judged_by_its_draws_alone(areas, monkeypatch):
+def test_a_large_map_is_assessed_by_a_part_of_it(areas, monkeypatch):
+    """The part has its own areas, borders and answers, and the draws of its areas, centred."""
     monkeypatch.setattr(explain, "LARGE", 100)
+    monkeypatch.setattr(explain, "PART", 60)
     data = answers(areas, len(areas))
     fit = jm.fit_spatial(data, areas, seed=1, **QUICK, judges="alike")
-    found = explain.Explanation(fit, data).to_dict()
-    assert sorted(found) == ["met", "sampling", "verdict"]
-    assert Verdict.from_dict(found["verdict"]) == fit.verdict
-    assert "We did not check whether the judges agree." in fit.verdict.lines
+    whole = explain.Explanation(fit, data)
+    part = whole.part
+    kept = areas.index(part.fit.map.ids)
+    assert len(part.fit.map) == 60
+    assert len(set(part.fit.map.graph.components())) == 1
+    inside = np.isin(data.left, kept) & np.isin(data.right, kept)
+    assert len(part.data) == inside.sum() < len(data)
+    assert part.fit.counts.n.sum() == (inside & data.decided).sum()
+    drawn = fit.risk[:, kept]
+    np.testing.assert_allclose(part.fit.risk, drawn - drawn.mean(axis=1, keepdims=True))
+    found = whole.to_dict()
+    assert {"judges", "reliability", "check", "verdict", "met", "sampling"} < set(found)
+    assert "areas" not in found
+    assert len(found["met"]) == len(areas)
+    areas_words = whole.verdict.ground(Subject.AREAS).text
+    assert f"60 of the {len(areas)} areas" in areas_words
 
 
 @pytest.mark.usefixtures("treated_as_large")

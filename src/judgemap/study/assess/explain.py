@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 
 from judgemap.core.assess.posterior import p_tops
+from judgemap.core.model.graph import AreaGraph
 from judgemap.core.types import FloatArray, IntArray
+from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import PredictiveCheck, predictive_check
 from judgemap.study.assess.findings import Findings, Parameter
 from judgemap.study.assess.judges import judge_table, stands_out, surprising_answers
@@ -30,8 +32,8 @@ SEED = 1
 """The seed for splits and replicates, so that the same fit always gets the same explanation."""
 WORK = 20_000_000
 """The most answers × draws in the predictive check."""
-LARGE = 3_000
-"""With more areas than this, `judge` would take many minutes."""
+LARGE, PART = 3_000, 1_000
+"""On a map with more areas than the first, what takes many fits rests on a part with as many as the second."""
 PARTS = {Subject.JUDGES: "judges", Subject.RELIABILITY: "reliability", Subject.CHECKS: "check"}
 """What a verdict is based on, by the names that `findings.Findings` reads."""
 FIGURES = 5
@@ -56,6 +58,32 @@ class Explanation:
     data: Comparisons
     left_out: int = 0
     """Judges whose answers are not among them."""
+
+    @cached_property
+    def part(self) -> "Explanation":
+        """The part of a large map that is assessed, with the answers about it: the areas around the one most compared.
+
+        Its reliability is that of the part, whose areas differ less than those of the whole map.
+        """
+        if len(self.fit.map) <= LARGE:
+            return self
+        counts = self.fit.counts
+        times = np.bincount(counts.first, counts.n, len(self.fit.map)) + np.bincount(
+            counts.second, counts.n, len(self.fit.map)
+        )
+        kept = np.sort(self.fit.map.graph.around(int(times.argmax()), PART))
+        return Explanation(_fit_on(self.fit, kept), _answers_on(self.data, kept), self.left_out)
+
+    @property
+    def part_words(self) -> str:
+        """On what the assessment rests, if not on the whole map."""
+        part = self.part
+        if part is self:
+            return ""
+        return (
+            f"Checks, reliability and judges rest on {len(part.fit.map):,} of the {len(self.fit.map):,} areas, and on "
+            f"the {len(part.data):,} answers between them."
+        )
 
     @cached_property
     def judges(self) -> pd.DataFrame:
@@ -106,7 +134,7 @@ class Explanation:
         kept, failed = {}, {}
         for subject, name in PARTS.items():
             try:
-                kept[name] = self._assessed(name)
+                kept[name] = self.part.assessed(name)
             except (ValueError, ArithmeticError, MemoryError) as error:  # a matrix that is singular, draws without end
                 failed[subject] = str(error) or type(error).__name__
         found = Findings.from_dict(json_value(kept, FIGURES))
@@ -119,6 +147,7 @@ class Explanation:
             left_out=self.left_out,
             grouping=self.fit.best.grouping if isinstance(self.fit, ClusterFit) else None,
             failed=failed,
+            part=self.part_words,
         )
         return judge_fit(evidence)
 
@@ -169,29 +198,24 @@ class Explanation:
         """Return everything as the database stores it, by the names that `findings.Findings` reads.
 
         ``areas`` has one entry per area, in order: id, wins, losses, win_rate with its predictive interval win_low,
-        win_high (None if an area was never compared), density. For a map of thousands of areas there are only ``met``,
-        ``sampling`` and a ``verdict`` on the draws, because the other parts refit the answers many times.
+        win_high (None if an area was never compared), density. For a map of thousands of areas there is nothing about
+        single areas but ``met``, and all the rest is about a `part` of the map.
         """
-        if len(self.fit.map) > LARGE:
-            sampling = json_value(self.fit.sampling._asdict())
-            return {"met": self.met, "sampling": sampling, "verdict": self.fit.verdict.to_dict()}
-        rounded = {
-            **{name: self._assessed(name) for name in PARTS.values()},
-            "judges_note": self.judges_note,
-            "surprises": self.surprises.to_dict("records"),
-            "reliability_over_time": self.reliability_over_time.to_dict("records"),
-            "areas": self._areas(),
-            "risk_edges": self.risk_edges,
+        part = self.part
+        rounded: dict[str, object] = {
+            **{name: part.assessed(name) for name in PARTS.values()},
+            "judges_note": part.judges_note,
+            "surprises": part.surprises.to_dict("records"),
+            "reliability_over_time": part.reliability_over_time.to_dict("records"),
         }
-        exact = {
-            "verdict": self.verdict.to_dict(),
-            "top": self.top,
-            "sampling": self.fit.sampling._asdict(),
-        }
+        exact: dict[str, object] = {"verdict": self.verdict.to_dict(), "sampling": self.fit.sampling._asdict()}
+        if part is self:
+            rounded |= {"areas": self._areas(), "risk_edges": self.risk_edges}
+            exact |= {"top": self.top}
         told = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
         return {**told, "met": self.met}  # a hundred thousand integers, which JSON takes as they are
 
-    def _assessed(self, part: str) -> Any:  # noqa: ANN401 - as `Findings` reads it
+    def assessed(self, part: str) -> Any:  # noqa: ANN401 - as `Findings` reads it
         """Return one of the parts that a verdict is based on."""
         if part == "judges":
             return [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
@@ -228,20 +252,55 @@ def of_clusters(fit: Fit) -> dict[str, object]:
 
 
 def judge(fit: Fit, data: Comparisons) -> Fit:
-    """Return the fit with its verdict, which for a map of thousands of areas rests on the draws alone.
+    """Return the fit with its verdict.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)
     >>> judge(jm.fit_spatial(data, areas, seed=1, judges="alike", chains=4, draws=500), data).verdict.headline
     'Sound'
     """
-    if len(fit.map) > LARGE:
-        return fit
     with ThreadPoolExecutor(1) as beside:
         table = beside.submit(lambda: fit.areas)  # mostly sorting, which another core can do meanwhile
         verdict = Explanation(fit, data).verdict
         table.result()
     return fit.judged(verdict)
+
+
+def _fit_on(fit: Fit, kept: IntArray) -> Fit:
+    """Return the fit of some areas, as if only the answers between them had been given."""
+    areas, place = fit.map, _places(len(fit.map), kept)
+    edges, counts = place[areas.graph.edges], fit.counts
+    part = Areas(
+        tuple(areas.ids[each] for each in kept),
+        tuple(areas.names[each] for each in kept),
+        AreaGraph(len(kept), edges[(edges >= 0).all(axis=1)]),
+        None if areas.geometry is None else areas.geometry.iloc[kept],
+    )
+    posterior = fit.posterior.isel(area=kept)
+    for name in ("risk", "panel_risk", "population_risk"):
+        if name in posterior:
+            posterior[name] = posterior[name] - posterior[name].mean("area")
+    inside = np.flatnonzero((place[counts.first] >= 0) & (place[counts.second] >= 0))
+    cut = replace(fit, map=part, posterior=posterior, observed_data=fit.observed_data.isel(pair=inside))
+    if isinstance(cut, PanelFit) and "area" in cut.views.dims:
+        return replace(cut, views=cut.views.isel(area=kept))
+    return cut
+
+
+def _answers_on(data: Comparisons, kept: IntArray) -> Comparisons:
+    """Keep the answers between some areas, and the judges who gave them."""
+    place = _places(len(data.ids), kept)
+    inside = data.where((place[data.left] >= 0) & (place[data.right] >= 0))
+    ids = tuple(data.ids[each] for each in kept)
+    part = replace(inside, ids=ids, left=place[inside.left], right=place[inside.right])
+    return part.only([judge for judge, answers in part.per_judge().items() if answers])
+
+
+def _places(n_areas: int, kept: IntArray) -> IntArray:
+    """Return the new position of each area, or −1."""
+    place = np.full(n_areas, -1, dtype=np.int64)
+    place[kept] = np.arange(len(kept))
+    return place
 
 
 def _met(fit: Fit) -> list[list[list[int]]]:

@@ -7,7 +7,7 @@ care. Judges are counted but never named, because the briefing uses the same wor
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import sqrt
 from typing import Any
@@ -153,6 +153,8 @@ class Evidence:
     grouping: Grouping | None = None
     failed: Mapping[Subject, str] = field(default_factory=dict)
     """Why a subject that was tried could not be assessed."""
+    part: str = ""
+    """On which part of the map the assessment rests, in a sentence; empty if on all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,8 @@ def judge_fit(found: Evidence) -> Verdict:
         if why := found.failed.get(each.subject):
             words = f"{SUBJECTS[each.subject]} could not be assessed ({why})."
             grounds[place] = Ground(each.subject, Grade.CARE, words)
+    if found.part:
+        grounds[1] = replace(grounds[1], text=f"{grounds[1].text} {found.part}")
     return Verdict(tuple(grounds))
 
 
