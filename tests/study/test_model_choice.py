@@ -121,8 +121,9 @@ def test_ties_do_not_hide_that_judges_differ(row):
 
 
 def test_parameters_have_intervals_and_words(row):
+    short = {"chains": 2, "warmup": 10, "draws": 20}
     fit = jm.fit_spatial(
-        panel(row, 2), row, seed=1, judges="differ", attention=True, smoothness="infer", **SHORT, as_in_paper=True
+        panel(row, 2), row, seed=1, judges="differ", attention=True, smoothness="infer", **short, as_in_paper=True
     )
     found = {each.symbol: each for each in parameters(fit)}
     assert list(found) == ["α", "σ", "ρ", "σ_a", "σ/α"]

@@ -140,7 +140,8 @@ def run(answered, keep) -> FitRun:
 @pytest.fixture(scope="session")
 def differing(areas, said) -> tuple[Made, list[FitView]]:
     """A fit of what was said in which judges differ, and its maps of the panel and of each judge."""
-    settings = FitSettings(judges="differ", attention=True, **QUICK, as_in_paper=True)
+    quick = QUICK | {"warmup": 20, "draws": 40}  # attention is not compiled: a transition takes a hundred times as long
+    settings = FitSettings(judges="differ", attention=True, **quick, as_in_paper=True)
     fit = settings.run(said, areas)
     findings = findings_of(fit, Explanation(fit, said))
     findings["parameters"] = json_value([asdict(each) for each in parameters(fit)])
