@@ -73,6 +73,9 @@ def test_the_largest_changes_are_the_librarys(three, page, made, text_of):
         found = each.base["risk_median"], each.other["risk_median"], each.base_place, each.other_place
         assert found == pytest.approx(tuple(area[["risk_base", "risk_other", "rank_base", "rank_other"]]))
         assert float(each.change.replace("−", "-")) == pytest.approx(area["change"], abs=0.0051)
+        low, high = (float(end.replace("−", "-")) for end in each.interval.split(" to "))
+        spread = 2 * 1.96 * np.hypot(each.base["risk_sd"], each.other["risk_sd"])
+        assert (low + high, high - low) == pytest.approx((2 * area["change"], spread), abs=0.011)
     assert (other.alike.same_top, other.alike.top) == (library.same_top, library.top)
     assert f"{library.same_top} of the {library.top} areas of highest risk are the same" in text_of(
         response.content.decode()

@@ -94,12 +94,16 @@ class SmallMaps:
 
 
 class Mover(NamedTuple):
-    """An area whose risk differs most between two maps: its row and its place on each, and the change."""
+    """An area whose risk differs most between two maps: its row and its place on each, and the change.
+
+    The 95 % interval of the change takes the maps as independent; where two fits share answers it is too wide.
+    """
 
     position: int
     base: RiskRow
     other: RiskRow
     change: str
+    interval: str
     base_place: int
     other_place: int
 
@@ -255,12 +259,14 @@ def _leaders(base: Side, other: Side) -> str:
 
 def _movers(base: Side, other: Side) -> list[Mover]:
     change = other.risks - base.risks
+    spread = 1.96 * np.hypot(*([row["risk_sd"] for row in side.rows] for side in (base, other)))
     return [
         Mover(
             position,
             base.rows[position],
             other.rows[position],
             ("+" if round(float(change[position]), 2) > 0 else "") + signed(float(change[position])),
+            " to ".join(signed(float(change[position] + side * spread[position])) for side in (-1, 1)),
             base.order.index(position) + 1,
             other.order.index(position) + 1,
         )
