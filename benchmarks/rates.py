@@ -1,6 +1,6 @@
 """Rates from counts, and the scale of covariates' effects, on Chicago's map with real fits; write results/rates.json.
 
-    .venv/bin/python benchmarks/rates.py          # 100 studies, about a second each
+    .venv/bin/python benchmarks/rates.py          # 40 studies
     .venv/bin/python benchmarks/rates.py effects  # β ~ N(0, α²) beside β ~ N(0, 2²)
 
 A study has a truth from the car prior (α = 1.5) and 15 answers an area. Half of the areas have counts, of 2,000 people
@@ -21,7 +21,7 @@ from judgemap.core.model.covariates import standardised
 from judgemap.errors import StudyError
 
 RESULTS = Path(__file__).parent / "results" / "rates.json"
-STUDIES, ANSWERS, PEOPLE, SIGMA = 100, 15, 2_000, 0.2
+STUDIES, ANSWERS, PEOPLE, SIGMA = 40, 15, 2_000, 0.2
 
 
 def simulate(rng: np.random.Generator, areas: jm.Areas, risk: np.ndarray) -> jm.Comparisons:

@@ -77,7 +77,7 @@ def test_an_afternoon(place, people, clients, carry_out, tmp_path, monkeypatch):
     play_judges(study, areas, risk, monkeypatch)
 
     # 2. The fit, and the figures beside it.
-    run = actions.ask_for_fit(study, FitSettings(chains=4, draws=400, judges="alike", seed=1), people["owner"])
+    run = actions.ask_for_fit(study, FitSettings(chains=4, draws=1000, judges="alike", seed=1), people["owner"])
     carry_out(run)
     assert run.status == "done", run.said
     owner = clients["owner"]
@@ -96,7 +96,7 @@ def test_an_afternoon(place, people, clients, carry_out, tmp_path, monkeypatch):
     assert page.context["scatter"].dots.count("M") == len(areas)
 
     # 3. Covariates in the model.
-    again = actions.ask_for_fit(study, FitSettings(chains=4, draws=400, judges="alike", seed=1, covariates="income"))
+    again = actions.ask_for_fit(study, FitSettings(chains=4, draws=1000, judges="alike", seed=1, covariates="income"))
     carry_out(again)
     assert again.status == "done", again.said
     effect = next(each for each in again.findings["parameters"] if each["symbol"] == "e^β income")

@@ -32,7 +32,7 @@ from judgemap.web.studies.models import Study, StudyFigures
 WIDE, HIGH = 640.0, 400.0
 """Width and height of a scatter, in its own units."""
 ENDS: tuple[Literal["risk_median", "risk_low", "risk_high"], ...] = ("risk_median", "risk_low", "risk_high")
-MOST_RATES = 50
+MOST_RATES = 20
 """How many areas' rates the page lists; the files have all."""
 TICKS = (1.0, 2.0, 5.0, 10.0)
 
@@ -204,7 +204,7 @@ def _highest_rates(told: Rates) -> list[tuple[int, str, str, str, str]]:
         return "" if triple is None else "{} ({} – {})".format(*map(measured, triple))
 
     order = sorted(range(len(told.rates)), key=lambda at: -told.rates[at][0])[:MOST_RATES]
-    recorded = [("" if each is None else measured(each)) for each in told.recorded]
+    recorded = ["" if each is None else f"{each:,.0f}" for each in told.recorded]
     return [(at, told.names[at], recorded[at], words(told.rates[at]), words(told.cases[at])) for at in order]
 
 
