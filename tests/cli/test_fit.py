@@ -51,6 +51,7 @@ def test_a_seed_is_drawn_and_told(judgemap, edges, comparisons, tmp_path):
     words = ["fit", comparisons, *edges, *TINY[:-2], "--json", "-o"]
     one, two = (json.loads(judgemap(*words, tmp_path / name).out) for name in ("one", "two"))
     assert one["seed"] != two["seed"]
+    assert one["settings"]["judges"] == "alike", "as the option says; three judges are named"
 
 
 @pytest.mark.parametrize(
