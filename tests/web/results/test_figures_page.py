@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 import shapely
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from judgemap.study.assess.beside import beside, results_by
@@ -96,6 +98,9 @@ def test_the_page_shows_groups_and_figures(with_figures, page):
     assert shown.context["scatter"].dots.count("M") == len(fit.map)
     assert shown.context["not_cause"] in shown.content.decode()
     assert page(with_figures, "figures", by="nothing", column="<b>").context["by"] == "town"
+    with CaptureQueriesContext(connection) as queries:
+        page(with_figures, "figures")
+    assert len(queries) < len(fit.map), "no query for every area"
 
 
 def test_what_is_chosen_is_shown_in_the_briefing(with_figures, clients, page):

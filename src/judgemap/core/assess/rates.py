@@ -32,7 +32,8 @@ SMALLEST = -7.0
 """The least log σ: with less, counts could not be told from Poisson ones, and Γ(1/σ²) not be computed."""
 NODES = 32
 """At how many quantiles of its area's risk the likelihood of a count is taken."""
-MOST_ROUNDS, TRIED, DRAWS, FREEDOM = 20, 300, 1000, 5
+MOST_ROUNDS, TRIED, DRAWS, FREEDOM = 12, 300, 1000, 5
+STEP, WIDER = 1e-3, 1.2
 ENOUGH, LEAST = 0.5, 0.2
 """The share of effective proposals at which a proposal need not adapt further, and the least that is accepted."""
 AT_A_TIME = 2_000_000
@@ -129,20 +130,28 @@ def log_posterior(theta: FloatArray, held: Held, counts: Counts) -> FloatArray:
 def _draw_parameters(rng: np.random.Generator, held: Held, counts: Counts) -> FloatArray:
     """Draw (a, b, log σ) by adaptive importance sampling."""
     begin = np.array([np.log(counts.y.sum() / counts.exposure.sum()), 0.3, -1.0])
-    found = optimize.minimize(lambda at: -log_posterior(at[None], held, counts)[0], begin, method="Nelder-Mead")
-    centre, factor, effective = found.x, np.diag([0.3, 0.3, 0.5]), 0.0
+    found = optimize.minimize(lambda at: float(-log_posterior(at[None], held, counts)[0]), begin, method="Nelder-Mead")
+    centre, factor, effective = found.x, _width(found.x, held, counts), 0.0
     for _ in range(MOST_ROUNDS):
-        theta, weights = _propose(rng, centre, factor, TRIED, held, counts)
-        effective, centre = 1 / (weights**2).sum() / TRIED, weights @ theta
+        many = DRAWS if effective >= ENOUGH else TRIED
+        theta, weights = _propose(rng, centre, factor, many, held, counts)
+        effective = 1 / (weights**2).sum() / many
+        if many == DRAWS and effective >= LEAST:
+            chosen: FloatArray = theta[rng.choice(DRAWS, DRAWS, p=weights)]
+            return chosen
+        centre = weights @ theta
         away = (theta - centre) * np.sqrt(weights)[:, None]
-        factor = np.linalg.cholesky(away.T @ away + 1e-6 * np.eye(3))
-        if effective >= ENOUGH:
-            break
-    if effective < LEAST:
-        raise ValueError("the parameters of the rates could not be drawn")
-    theta, weights = _propose(rng, centre, factor, DRAWS, held, counts)
-    chosen: FloatArray = theta[rng.choice(DRAWS, DRAWS, p=weights)]
-    return chosen
+        factor = WIDER * np.linalg.cholesky(away.T @ away + 1e-6 * np.eye(3))
+    raise ValueError("the parameters of the rates could not be drawn")
+
+
+def _width(mode: FloatArray, held: Held, counts: Counts) -> FloatArray:
+    """Return a factor F of the posterior's covariance F Fᵀ at its mode, by its curvature there."""
+    unit, signs = STEP * np.eye(3), np.array([(1, 1), (1, -1), (-1, 1), (-1, -1)])
+    moved = mode + signs[:, 0, None] * unit[:, None, None] + signs[:, 1, None] * unit[None, :, None]
+    heights = log_posterior(moved.reshape(-1, 3), held, counts).reshape(3, 3, 4)
+    bend, axes = np.linalg.eigh(-(heights * signs.prod(axis=1)).sum(axis=2) / (4 * STEP**2))
+    return np.asarray(axes / np.sqrt(np.maximum(bend, 0.4)))  # σ may hardly be bounded from below
 
 
 def _propose(

@@ -162,7 +162,8 @@ def choose(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 
 
 def _figures(study: Study) -> Figures | None:
-    return figures_of(study.pk, list(study.areas.order_by("position").only("code", "region")))
+    # Without the study, Django would ask for it once for every area.
+    return figures_of(study.pk, list(study.areas.order_by("position").only("code", "region", "study")))
 
 
 def _show(
@@ -226,7 +227,7 @@ def draw_scatter(values: FloatArray, rows: Sequence[RiskRow], held: Follows) -> 
 
     def at_area(at: int) -> tuple[float, float, float, float]:
         middle, low, high = (y(rows[at][end]) for end in ENDS)
-        return x(values[at]), middle, low, high
+        return x(float(values[at])), middle, low, high
 
     places = {at: at_area(at) for at in known}
     return Scatter(

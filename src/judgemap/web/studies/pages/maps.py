@@ -45,7 +45,7 @@ class EdgeForm(forms.Form):
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
-        areas = study.areas.order_by("name", "position").only("position", "name")
+        areas = study.areas.order_by("name", "position").only("position", "name", "study")
         for field in ("a", "b"):
             self.fields[field].queryset = areas  # type: ignore[attr-defined]
 
