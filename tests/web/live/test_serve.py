@@ -49,7 +49,7 @@ def test_files_are_private_and_withdrawn_words_are_gone_from_them(server_class, 
         database = ("judgemap.sqlite3", "judgemap.sqlite3-wal", "judgemap.sqlite3-shm")
         locks = ("migrating", "collecting")  # held while several servers start on one folder
         assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in files} == dict.fromkeys(
-            (*database, *locks, "secret-key", "address"), 0o600
+            (*database, *locks, "secret-key", "address", "withdrawals"), 0o600
         )
         assert any(words.encode() in path.read_bytes() for path in files)
         code = re.search(r"[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", judge.get("link").data.decode())[0]
