@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 import zipfile
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -238,7 +238,7 @@ def test_answers_whose_day_is_over_do_not_come_back_with_a_backup(server_class, 
     judge.agree()
     judge.answer(judge.pair()["pair"], "left")
     live.stop()
-    with sqlite3.connect(live.folder / "data" / "judgemap.sqlite3") as database:
+    with closing(sqlite3.connect(live.folder / "data" / "judgemap.sqlite3")) as database, database:
         database.execute("UPDATE studies_study SET answers_until = '2001-01-01'")
     live.study("backup", "copy.sqlite3")
     elsewhere = server_class(long_path / "over-elsewhere")
