@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from judgemap.study.assess.comparing import compare_models as compare_models
     from judgemap.study.assess.comparing import variance_sensitivity as variance_sensitivity
     from judgemap.study.assess.findings import Follows as Follows
+    from judgemap.study.assess.findings import Rates as Rates
     from judgemap.study.assess.judges import judge_table as judge_table
     from judgemap.study.assess.judges import surprising_answers as surprising_answers
     from judgemap.study.assess.judges import time_histogram as time_histogram
-    from judgemap.study.assess.rates import Rates as Rates
     from judgemap.study.assess.rates import rates as rates
     from judgemap.study.assess.reliability import Reliability as Reliability
     from judgemap.study.assess.reliability import reliability as reliability

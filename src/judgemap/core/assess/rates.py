@@ -130,8 +130,12 @@ def log_posterior(theta: FloatArray, held: Held, counts: Counts) -> FloatArray:
 def _draw_parameters(rng: np.random.Generator, held: Held, counts: Counts) -> FloatArray:
     """Draw (a, b, log σ) by adaptive importance sampling."""
     begin = np.array([np.log(counts.y.sum() / counts.exposure.sum()), 0.3, -1.0])
-    found = optimize.minimize(lambda at: float(-log_posterior(at[None], held, counts)[0]), begin, method="Nelder-Mead")
-    centre, factor, effective = found.x, _width(found.x, held, counts), 0.0
+
+    def depth(at: FloatArray) -> float:
+        return float(-log_posterior(at[None], held, counts)[0])
+
+    mode: FloatArray = optimize.minimize(depth, begin.tolist(), method="Nelder-Mead").x
+    centre, factor, effective = mode, _width(mode, held, counts), 0.0
     for _ in range(MOST_ROUNDS):
         many = DRAWS if effective >= ENOUGH else TRIED
         theta, weights = _propose(rng, centre, factor, many, held, counts)
@@ -141,7 +145,7 @@ def _draw_parameters(rng: np.random.Generator, held: Held, counts: Counts) -> Fl
             return chosen
         centre = weights @ theta
         away = (theta - centre) * np.sqrt(weights)[:, None]
-        factor = WIDER * np.linalg.cholesky(away.T @ away + 1e-6 * np.eye(3))
+        factor = np.asarray(WIDER * np.linalg.cholesky(away.T @ away + 1e-6 * np.eye(3)), dtype=np.float64)
     raise ValueError("the parameters of the rates could not be drawn")
 
 

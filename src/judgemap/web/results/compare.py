@@ -259,7 +259,8 @@ def _leaders(base: Side, other: Side) -> str:
 
 def _movers(base: Side, other: Side) -> list[Mover]:
     change = other.risks - base.risks
-    spread = 1.96 * np.hypot(*([row["risk_sd"] for row in side.rows] for side in (base, other)))
+    sd, other_sd = ([row["risk_sd"] for row in side.rows] for side in (base, other))
+    spread = 1.96 * np.hypot(sd, other_sd)
     return [
         Mover(
             position,

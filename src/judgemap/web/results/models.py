@@ -147,9 +147,9 @@ class BriefingWords(models.Model):
 
 def words_of(study: Study) -> OwnWords:
     """Return what a study's briefings say in its researcher's words."""
-    kept = BriefingWords.objects.filter(study=study).values("author", "next_steps").first() or {}
-    runs = Imprint.objects.filter(study=study).values("organisation", "contact").first() or {}
-    return OwnWords(**kept, **runs)
+    kept = BriefingWords.objects.filter(study=study).first() or BriefingWords()
+    runs = Imprint.objects.filter(study=study).defer("logo").first() or Imprint()
+    return OwnWords(kept.author, runs.contact, kept.next_steps, runs.organisation)
 
 
 class FitPicture(models.Model):
