@@ -1,0 +1,115 @@
+"""Do the chains of judges who differ arrive, from every seed, on every kind of panel? Writes results/convergence.json.
+
+    python benchmarks/convergence.py [--seeds 20] [--cores 2] [kind ...]
+
+Simulated panels on Chicago's map (α = 2), each fitted as `judgemap fit` would: 16 chains, drawn until R-hat is at most
+1.01 and there are 400 effective draws of everything, or until the plan ends. A run that did not get there says so.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+import judgemap as jm
+from judgemap.core.model.car import intrinsic_car
+from judgemap.core.model.counts import count_judged
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, PanelModel, Parts, Side, answer
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import HalfNormal, independent
+from judgemap.core.samplers.judges.hmc import sample_panel
+from judgemap.study.fit.settings import PANEL_PLAN
+
+RESULTS = Path(__file__).parent / "results" / "convergence.json"
+ALPHA, SIGMA = 2.0, 1.0
+AREAS = jm.chicago()
+C = intrinsic_car(AREAS.graph)
+DIFFER = Parts(disagreement=Disagreement(C))
+TIES = Parts(TieRule.RAO_KUPPER, disagreement=Disagreement(C))
+MOST = np.r_[0.9, np.full(11, 0.1 / 11)]
+
+
+def panel(
+    seed: int,
+    judges: int = 12,
+    answers: int = 2000,
+    sigma: float = SIGMA,
+    shares: np.ndarray | None = None,
+    parts: Parts = DIFFER,
+    odd: int = 0,
+) -> PanelModel:
+    """Let judges who differ by σ answer pairs at random; the first ``odd`` guess, or answer the wrong way round."""
+    rng = np.random.default_rng(seed)
+    attention = np.where(np.arange(judges) < odd, np.arange(judges) % 2 - 1.0, 1.0)
+    nothing = np.zeros(judges)
+    scales = {"tie_chance": 0.2} if parts.ties else {}
+    told = Panel(ALPHA * C.draw(rng, 1)[0], sigma * C.draw(rng, judges), nothing, attention, nothing, scales)
+    judge = rng.choice(judges, size=answers, p=shares)
+    left = rng.integers(len(AREAS), size=answers)
+    right = (left + rng.integers(1, len(AREAS), size=answers)) % len(AREAS)
+    choice = answer(rng, told, parts.ties, judge, left, right)
+    counts = count_judged(judge, left, right, choice, n_areas=len(AREAS), n_judges=judges)
+    return PanelModel(counts, C, HalfNormal(5.0), parts)
+
+
+KINDS: dict[str, Callable[[int], PanelModel]] = {
+    "judges alike": partial(panel, sigma=0.0),
+    "judges alike, 300 answers": partial(panel, sigma=0.0, answers=300),
+    "differ": panel,
+    "differ, 50 judges, ties": partial(panel, judges=50, parts=TIES),
+    "one judge has nine answers in ten": partial(panel, shares=MOST),
+    "60 answers of 6 judges, ties": partial(panel, judges=6, answers=60, parts=TIES),
+    "independent disagreement": partial(panel, parts=Parts(disagreement=Disagreement(independent(len(AREAS))))),
+    "attention, two judges odd": partial(
+        panel, judges=20, parts=Parts(disagreement=Disagreement(C), attention=Attention()), odd=2
+    ),
+    "all options": partial(
+        panel, judges=20, parts=Parts(TieRule.RAO_KUPPER, None, Disagreement(C), Side(), Attention(), Lapses())
+    ),
+}
+
+
+def arrived(case: tuple[str, int]) -> dict[str, object]:
+    """Sample one panel, and say how it went."""
+    kind, seed = case
+    began = time.process_time()
+    draws = sample_panel(np.random.default_rng(seed), KINDS[kind](seed), PANEL_PLAN)
+    row = {
+        "kind": kind,
+        "seed": seed,
+        "good": bool(draws.good()),
+        "rhat": round(float(draws.sampling.rhat.max()), 4),
+        "ess": round(float(draws.sampling.ess_bulk.min())),
+        "draws": int(draws.strengths.shape[1]),
+        "restarts": int(draws["restarts"].max(axis=1).sum()),
+        "cpu_seconds": round(time.process_time() - began, 1),
+    }
+    print(row, flush=True)
+    return row
+
+
+def main() -> None:
+    """Run the panels, and store how each went."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("kinds", nargs="*", default=list(KINDS))
+    wanted = parser.parse_args()
+    with ProcessPoolExecutor(wanted.cores) as pool:
+        rows = list(pool.map(arrived, [(kind, seed) for kind in wanted.kinds for seed in range(wanted.seeds)]))
+    kept = (
+        [row for row in json.loads(RESULTS.read_text()) if row["kind"] not in wanted.kinds] if RESULTS.exists() else []
+    )
+    RESULTS.write_text(json.dumps(kept + rows, indent=1) + "\n", encoding="utf-8")
+    for kind in wanted.kinds:
+        here = [row for row in rows if row["kind"] == kind]
+        print(f"{kind}: {sum(bool(row['good']) for row in here)} of {len(here)} arrived")
+
+
+if __name__ == "__main__":
+    main()
