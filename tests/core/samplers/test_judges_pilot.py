@@ -6,7 +6,7 @@ from synthetic import delaunay_map
 
 from judgemap.core.model.judges import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness, draw_panel
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability
+from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, communicability
 from judgemap.core.samplers.judges import hmc
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.judges.target import gradient, parameters
@@ -127,3 +127,15 @@ def test_a_chain_that_accepts_nothing_starts_again_and_is_counted(alike, monkeyp
     assert moved == 32
     assert state.restarts.any()
     assert hmc.read(alike[0], state, keep_views=False)["restarts"].sum() == state.restarts.sum()
+
+
+@pytest.mark.parametrize(("answers", "wide"), [(15, True), (600, False)])
+def test_scales_are_also_drawn_by_slices_if_few_answers_leave_them_open(answers, wide):
+    """Eight judges who are alike: after a few answers each, σ² may be as large as α²; after many it is small."""
+    rng = np.random.default_rng(3)
+    panel = draw_panel(rng, MAP, FixedVariance(4.0), Parts(), 8)
+    counts = simulate_panel(rng, panel, None, np.full(8, answers))
+    target, _ = hmc.build_target(PanelModel(counts, MAP, HalfNormal(5.0), DIFFER))
+    sd = np.linalg.norm(target.coordinates.scale_factor, axis=1)
+    assert sd[1] > hmc.WIDE_VIEWS, "uncertain in both: the logarithm of nearly nothing"
+    assert hmc.is_wide(target) is wide

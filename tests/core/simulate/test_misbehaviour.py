@@ -29,7 +29,7 @@ def test_all_are_asked_what_was_wanted_and_have_a_remedy(name):
     assert len(answers.choice) == 12_000
     assert set(answers.judge) == set(range(12))
     assert answers.counts(12).n_judges == 12
-    assert BEHAVIOURS[name].remedy(SETTING.covariance) is not None
+    assert BEHAVIOURS[name].remedy(SETTING) is not None
     again = simulate(name)
     np.testing.assert_array_equal(again.choice, answers.choice)
 

@@ -73,9 +73,9 @@ FINER, FIRST_STEPS = 4, 6
 """The first steps of a chain make this many times as many kicks. Where judges are alike, log σ² has a long tail to the
 left and a wall to the right: a chain that starts on the wall comes down by fine steps only."""
 MOST_RESTARTS = 5
-WIDE, WIDE_STEP, BEFORE_WIDE = 0.6, 1.5, 5
-"""With few answers, log α² has a standard deviation above the first: `move_widely` then follows every five
-trajectories, which cost about as much, with slices that begin as wide as the second."""
+WIDE, WIDE_VIEWS, WIDE_STEP, BEFORE_WIDE = 0.6, 1.0, 1.5, 5
+"""With few answers, log α² has a standard deviation above the first, or log σ² one above the second: `move_widely` then
+follows every five trajectories, which cost about as much, with slices that begin as wide as the third."""
 ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
 """Steps of each round; the second half counts. If judges do not differ, the first coordinates are good already."""
 PILOT_TURNS = (0.5, 1.2)
@@ -234,9 +234,18 @@ def _travel(plain: "Plain", state: HMCState, momentum: FloatArray, angle: float,
 
 
 def is_wide(target: JudgesTarget) -> bool:
-    """Whether the answers say so little about α² that coordinates made for one value do not suit another."""
-    sds = np.linalg.norm(target.coordinates.scale_factor, axis=1)
-    return any(scale.name == "log_variance" and sd > WIDE for scale, sd in zip(target.scales, sds, strict=True))
+    """Whether the answers say so little about α² or σ² that coordinates made for one value do not suit another.
+
+    σ² may be nearly nothing, where the views do not matter; it is its other end that matters, if that is near α².
+    """
+    names, at = [scale.name for scale in target.scales], target.coordinates
+    sd = dict(zip(names, np.linalg.norm(at.scale_factor, axis=1), strict=True))
+    mean = dict(zip(names, at.scale_mean, strict=True))
+    if sd.get("log_variance", 0.0) > WIDE:
+        return True
+    if sd.get("log_disagreement", 0.0) <= WIDE_VIEWS:
+        return False
+    return bool(mean["log_disagreement"] + 2 * sd["log_disagreement"] > mean.get("log_variance", np.inf) - 1)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
