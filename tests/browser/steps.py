@@ -55,6 +55,9 @@ def answer(server, links: list[str], planted: dict[str, float], answers: int, wa
         judge = server.judge(link)
         judge.agree()
         shown = judge.pair()
+        if "left" not in shown:  # asked first which part of the map is known
+            judge.post("places", place="all")
+            shown = judge.pair()
         for _ in range(answers):
             surplus = planted[plain(shown["right"], planted)] - planted[plain(shown["left"], planted)]
             wait()

@@ -95,7 +95,7 @@ def fitted(chromium, server, areas, signed_in):
         page.goto(f"{fits}new")
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         page.check(f"input[name=model][value={model}]")
-        page.check(f"input[name=judges][value={judges}]")
+        page.select_option("select[name=judges]", judges)
         page.fill("#id_draws", "200")
         page.click("button:text('Fit now')")
         page.wait_for_url(f"**/fits/{number}/map", timeout=PATIENCE)
@@ -277,7 +277,7 @@ def test_fits_beside_each_other_and_other_priors(open_page):
     page.wait_for_function("() => !document.querySelector('#compared .waiting')", timeout=PATIENCE)
     assert page.evaluate("window.sameDocument") is True
     assert page.locator("#compared").get_attribute("hx-trigger") is None
-    assert "χ = 0.01, ω = 0.01" in page.inner_text("#compared")
+    assert "χ = 0.1, ω = 0.1" in page.inner_text("#compared")
     look(page, "other priors")
 
 

@@ -118,9 +118,12 @@ def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
     page.goto(link)
     snap(page, "consent")
     page.check("input[name=agree]")
+    page.click("button[value=now]")
+    page.wait_for_selector("text=Which places do you know?")
+    snap(page, "places")
     streets = page.expect_response(lambda answer: "/tiles/" in answer.url and answer.ok)
     with streets if STREETS else contextlib.nullcontext():
-        page.click("button[value=now]")
+        page.click("button[value=all]")
     page.wait_for_selector("#answer")
     snap(page, "pair")
     for _ in range(5):
