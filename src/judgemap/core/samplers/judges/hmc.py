@@ -236,8 +236,11 @@ def _travel(plain: "Plain", state: HMCState, momentum: FloatArray, angle: float,
 def is_wide(target: JudgesTarget) -> bool:
     """Whether the answers say so little about α² or σ² that coordinates made for one value do not suit another.
 
-    σ² may be nearly nothing, where the views do not matter; it is its other end that matters, if that is near α².
+    σ² may be nearly nothing, where the views do not matter; it is its other end that matters, if that is near α². With
+    `Reach` every look costs so much that slices would take minutes.
     """
+    if target.model.parts.reach is not None:
+        return False
     names, at = [scale.name for scale in target.scales], target.coordinates
     sd = dict(zip(names, np.linalg.norm(at.scale_factor, axis=1), strict=True))
     mean = dict(zip(names, at.scale_mean, strict=True))
