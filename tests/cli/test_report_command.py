@@ -108,7 +108,8 @@ def test_pdf_beside_the_page_and_alone(judgemap, spatial, tmp_path):
     assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "a-annex.pdf").read_bytes().startswith(b"%PDF")
     result = judgemap("report", spatial, "-o", tmp_path / "b.pdf", *FOLLOWS)
-    assert result.out.startswith(f"The briefing is {tmp_path / 'b.pdf'}\nVerdict: ")
+    said = f"The briefing is {tmp_path / 'b.pdf'}\nThe annex is {tmp_path / 'b-annex.pdf'}\nVerdict: "
+    assert result.out.startswith(said)
     assert not (tmp_path / "b.html").exists()
 
 
