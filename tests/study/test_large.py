@@ -193,6 +193,9 @@ def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch
     monkeypatch.setattr("judgemap.study.fit.settings.DENSE_LIMIT", 100)
     with pytest.raises(StudyError, match=r"attention: this is for maps of up to 100 areas, .* leave it out"):
         jm.fit_spatial(data, areas, seed=1, judges="differ", attention=True, **QUICK)
+    monkeypatch.setattr("judgemap.study.fit.settings.MOST_WITH_JUDGES", 90)
+    with pytest.raises(StudyError, match=r"reach: this is for maps of up to 90 areas"):
+        jm.fit_spatial(data, areas, seed=1, reach=True, attention=True, **QUICK)
     with pytest.raises(StudyError, match=r"the prior 'communicability' is for maps .* choose 'car'"):
         jm.fit_spatial(data, areas, seed=1, **QUICK, as_in_paper=True)
 

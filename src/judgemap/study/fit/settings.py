@@ -59,7 +59,7 @@ PAPER: dict[str, Any] = {"prior": "communicability", "judges": "alike", "chi": 0
 FEWEST_JUDGES = 3
 """From this many named judges on, the plain fit lets them differ: two cannot show how far people differ."""
 MOST_WITH_JUDGES = 1_000
-"""The most areas for which it does: every judge has a map of their own, which takes hours on larger maps."""
+"""The most areas for which it does, and for which a judge's part can be found: that takes hours on larger maps."""
 CLUSTER_OPTIONS = ("affinity", "length", "beta", "mu0", "kappa0", "a0", "b0")
 """The settings of the cluster model's prior; see `judgemap.core.model.clusters` for what they mean."""
 LARGEST_SEED = 2**53
@@ -562,12 +562,14 @@ class FitSettings:
 
     def check_size(self, n_areas: int) -> None:
         """Raise if the map has more areas than models of judges and smoothness can handle."""
-        if n_areas <= DENSE_LIMIT:
+        most = MOST_WITH_JUDGES if self.reach else DENSE_LIMIT
+        if n_areas <= most:
             return
-        part = next((name for name in (*EFFECTS, "smoothness", "judges") if name in self._about_judges), "ties")
+        others = (name for name in (*EFFECTS, "smoothness", "judges") if name in self._about_judges)
+        part = "reach" if self.reach else next(others, "ties")
         raise StudyError(
-            f"{part}: this is for maps of up to {DENSE_LIMIT:,} areas, and this one has {n_areas:,}; leave it out, or "
-            "use a coarser map",
+            f"{part}: this is for maps of up to {most:,} areas, and this one has {n_areas:,}; leave it out, or use a "
+            "coarser map",
             field=part,
         )
 
