@@ -96,8 +96,9 @@ def suspected(seed: int) -> list[list[float]]:
     shared = Shared(np.zeros(C.n_areas), sigma=float(np.median(sigma)), attention_sd=float(np.median(attention_sd)))
     bench = Bench(counts, parts, shared, Cloud.of(strengths))
     own = np.hypot(np.median(alpha), np.median(sigma)) * C.factor
-    weighed = [bench.kind_chances(np.random.default_rng(k), k, own) for k in range(panel.n_judges)]
-    modelled, guessing, turned, another = np.array([kinds for kinds, _ in weighed]).T
+    others = [bench.set_aside(k)[0] for k in range(panel.n_judges)]
+    weighed = [bench.kind_chances(np.random.default_rng(k), k, own, each) for k, each in enumerate(others)]
+    modelled, guessing, turned, another = np.array(weighed).T
     guessing += modelled * (np.abs(attention) < NEAR_NOTHING).mean(axis=0)
     turned += modelled * (attention < -NEAR_NOTHING).mean(axis=0)
     return [each.tolist() for each in (guessing, turned, another)]

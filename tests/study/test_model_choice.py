@@ -9,8 +9,9 @@ import pytest
 import xarray as xr
 
 import judgemap as jm
-from judgemap.core.assess.held_out import Bench
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.simulate import truths
+from judgemap.core.simulate.misbehaviour import Setting
 from judgemap.errors import StudyError
 from judgemap.study.assess import comparing as model_choice
 from judgemap.study.assess import explain
@@ -179,22 +180,30 @@ def test_chains_that_disagree_say_nothing_of_kinds(odd_judge):
     assert "For 8 of them we cannot tell" in told
 
 
-def test_a_judge_on_whom_the_fit_depends_is_told_apart_only_where_that_is_certain(odd_judge, monkeypatch):
-    """If nearly all rests on the first two, the first is still the other way round; the second cannot be told."""
+def test_a_judge_on_whom_the_fit_depends_is_compared_with_a_fit_of_the_others(odd_judge, monkeypatch):
+    """The others' own fit tells the judge the other way round apart as well as the posterior without the judge does."""
     data, fit = odd_judge
-
-    real = Bench.kind_chances
-
-    def heavy(bench, rng, judge, own):
-        kinds, share = real(bench, rng, judge, own)
-        return kinds, 0.96 if judge < 2 else share
-
-    monkeypatch.setattr(Bench, "kind_chances", heavy)
+    usual = jm.judge_table(fit, data)["p_reversed"]
+    monkeypatch.setattr(panel_judges, "ENTANGLED", -1.0)
     table = jm.judge_table(fit, data)
     assert table["p_reversed"][0] > SURE
-    assert table.loc[1, ["p_little", "p_reversed", "p_another_view"]].isna().all()
-    assert table["kind_note"].tolist() == ["", panel_judges.ENTANGLED, *[""] * 6]
-    assert table["p_reversed"][2:].notna().all()
+    np.testing.assert_allclose(table["p_reversed"][1:], usual[1:], atol=0.1)
+
+
+def test_few_answers_accuse_nobody(monkeypatch):
+    """Eight answers each, as the model says: taken out of a posterior that rests on them, they seem reversed."""
+    areas, rng = jm.chicago(), np.random.default_rng([0, 1])
+    setting = Setting(areas.graph, jm.prior_covariance(areas, "car"), alpha=3.0, judges=12, comparisons=100)
+    answers = truths.judged(rng, setting, 3 * setting.covariance.draw(rng, 1)[0], "differ")
+    words = np.array(["tie", "left", "right"])[answers.choice].tolist()
+    data = Comparisons.from_words(areas.ids, answers.judge.astype(str).tolist(), answers.left, answers.right, words)
+    fit = settled(jm.fit_spatial(data, areas, seed=1, chains=8, draws=200))
+    kinds = ["p_little", "p_reversed", "p_another_view"]
+    table = jm.judge_table(fit, data)
+    assert (table["own_share"] > panel_judges.ENTANGLED).any()
+    assert (table[kinds] < 0.5).all(axis=None)
+    monkeypatch.setattr(panel_judges, "ENTANGLED", np.inf)
+    assert (jm.judge_table(fit, data)[kinds] > SURE).any(axis=None)
 
 
 def test_reliability_says_what_another_panel_would_give(row):

@@ -34,7 +34,7 @@ def weigh(panel, parts=PARTS, judges=range(12)):
     counts, strengths = panel
     shared = Shared(strengths, sigma=0.5, attention_sd=float(parts.attention is not None))
     bench, own = Bench(counts, parts, shared, Cloud(strengths, np.zeros((20, 0)))), np.sqrt(9.25) * C.factor
-    return np.array([bench.kind_chances(np.random.default_rng(k), k, own)[0] for k in judges])
+    return np.array([bench.kind_chances(np.random.default_rng(k), k, own, bench.set_aside(k)[0]) for k in judges])
 
 
 def test_each_kind_is_told(panel):
@@ -77,7 +77,8 @@ def test_the_judge_counts_once(wins, losses):
     half = np.array([0.5, -0.5])
     bench = Bench(counts, Parts(), Shared(np.zeros(2)), Cloud(half * d.mean(), half[:, None] * d.std()))
     own = np.eye(2) / np.sqrt(2)  # a difference of variance 1, as the population's
-    found, share = bench.kind_chances(np.random.default_rng(1), 0, own)
+    others, share = bench.set_aside(0)
+    found = bench.kind_chances(np.random.default_rng(1), 0, own, others)
     assert np.allclose(found, expected, atol=0.01)
     assert 0.3 < share < 0.8
 

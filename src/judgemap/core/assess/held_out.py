@@ -245,9 +245,14 @@ class Cloud(NamedTuple):
     @classmethod
     def of(cls, draws: FloatArray) -> "Cloud":
         """Summarise draws, (draws, areas), by their medians and covariance."""
-        variance, axes = np.linalg.eigh(np.atleast_2d(np.cov(draws, rowvar=False)))
+        return cls.around(np.median(draws, axis=0), np.atleast_2d(np.cov(draws, rowvar=False)))
+
+    @classmethod
+    def around(cls, mean: FloatArray, covariance: FloatArray) -> "Cloud":
+        """Return N(mean, covariance)."""
+        variance, axes = np.linalg.eigh(covariance)
         there = variance > LEAST_SPREAD * max(variance[-1], LEAST_SPREAD)
-        return cls(np.median(draws, axis=0), axes[:, there] * np.sqrt(variance[there]))
+        return cls(mean, axes[:, there] * np.sqrt(variance[there]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,19 +313,18 @@ class Bench:
         rows = rows_of(self.counts, judge, parts, view)
         return log_probability(rng, rows, parts, self.shared._replace(strengths=mean))
 
-    def kind_chances(self, rng: np.random.Generator, judge: int, own: FloatArray) -> "tuple[Kinds, float]":
-        """Weigh the kinds for one judge; return also the judge's largest share of what is known.
+    def kind_chances(self, rng: np.random.Generator, judge: int, own: FloatArray, others: Cloud) -> "Kinds":
+        """Weigh the kinds for one judge, given what the ``others`` say.
 
         ``own`` is F with FFᵀ = M, the covariance of a judge's map.
 
         >>> from judgemap.core.model.counts import count_judged
         >>> counts = count_judged([0] * 20, left=[0] * 20, right=[1] * 20, choice=[-1] * 20, n_areas=2, n_judges=1)
         >>> bench = Bench(counts, Parts(), Shared(np.zeros(2)), Cloud(np.array([1.5, -1.5]), np.zeros((2, 0))))
-        >>> kinds, _ = bench.kind_chances(np.random.default_rng(1), 0, np.eye(2))
+        >>> kinds = bench.kind_chances(np.random.default_rng(1), 0, np.eye(2), bench.known)
         >>> max(kinds._fields, key=lambda name: getattr(kinds, name))
         'reversed'
         """
-        others, share = self.set_aside(judge)
         view, nowhere, straight = self.view(others), np.zeros_like(others.mean), replace(self.parts, attention=None)
         chances = [
             self._chance(rng, judge, self.parts, others.mean, view),
@@ -329,7 +333,7 @@ class Bench:
             self._chance(rng, judge, straight, nowhere, own),
         ]
         odds = np.log([1 - 3 * ODD, ODD, ODD, ODD]) + chances
-        return Kinds(*np.exp(odds - logsumexp(odds)).tolist()), share
+        return Kinds(*np.exp(odds - logsumexp(odds)).tolist())
 
 
 ODD = 0.05

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.special import expit, ndtri, xlogy
+from scipy.special import expit, logit, logsumexp, ndtri, xlogy
 
 from judgemap.core.approximate import find_mode
 from judgemap.core.model.counts import JudgedCounts, PairCounts, information, log_likelihood
+from judgemap.core.model.judges import Reach
 from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
@@ -284,6 +285,44 @@ def log_evidence(model: Model) -> float:
     inside = np.eye(counts.n_areas) + variance * C.factor.T @ information(counts, mode) @ C.factor
     height = log_likelihood(counts, mode) - mode @ C.inverse @ mode / (2 * variance)
     return float(height - np.linalg.slogdet(inside)[1] / 2)
+
+
+CLOSELY = np.array([-1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])
+"""How closely a judge may follow the others' map: the wrong way round, not at all, or more closely than they do."""
+
+
+def log_parts(reach: Reach, first: IntArray, second: IntArray, first_won: BoolArray, chance: FloatArray) -> float:
+    """Return the logarithm of the Bayes factor for a judge who knows one part of the map against one who knows it all.
+
+    ``chance`` is P(the first area is chosen) by what others say. Where a judge knows both areas, the log-odds are a
+    times theirs, with any a of `CLOSELY`, so that judges who agree little with the others everywhere are no evidence;
+    elsewhere the judge guesses. Every part, the areas within r borders of an area c, is equally likely:
+
+        mean over c, r and a of ∏_known 2P_a(y)  /  mean over a of ∏_all 2P_a(y)
+
+    If others guess too, their map is flatter than what a judge knows, hence a > 1.
+
+    >>> from judgemap.core.model.graph import AreaGraph
+    >>> path = Reach.on(AreaGraph(9, [(i, i + 1) for i in range(8)]))
+    >>> near, far, yes = np.repeat([0, 1], 20), np.repeat([8, 7], 20), np.ones(40, bool)
+    >>> known, guessed = np.tile([0.9], 40), np.where(np.arange(40) % 2, 0.9, 0.1)
+    >>> a, b = np.concatenate([near, near]), np.concatenate([near + 1, far])
+    >>> both = np.concatenate([yes, yes]), np.concatenate([known, guessed])
+    >>> bool(log_parts(path, a, b, *both) > 5), bool(log_parts(path, near, far, yes, known) < 0)
+    (True, True)
+    """
+    n, furthest = len(reach.steps), int(reach.steps.max())
+    if furthest < 2 or len(first) == 0:
+        return 0.0
+    odds = np.where(first_won, 1, -1) * logit(np.clip(chance, 1e-12, 1 - 1e-12))
+    gain = np.log(2) - np.logaddexp(0, -CLOSELY[:, None] * odds)
+    needed = np.maximum(reach.steps[:, first], reach.steps[:, second])
+    place = (np.arange(n)[:, None] * (furthest + 1) + needed).ravel()
+    inside = []
+    for each in gain:
+        by_steps = np.bincount(place, np.tile(each, n), n * (furthest + 1)).reshape(n, -1)
+        inside.append(logsumexp(by_steps.cumsum(axis=1)[:, 1:furthest]) - np.log(n * (furthest - 1)))
+    return float(logsumexp(inside) - logsumexp(gain.sum(axis=1)))
 
 
 def differ_share(

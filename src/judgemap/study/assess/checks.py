@@ -3,7 +3,7 @@
 A model can be fitted to any answers. Here it answers the same pairs again, many times, and the judges' answers are
 compared with the result: the win rate of every area, how far areas and individual pairs are from what the model
 expects, how often the left area is chosen, and circles (A chosen over B, B over C, C over A). The map itself is
-compared with those that the prior draws.
+compared with those that the prior draws, and judges with some who know only a part of it.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,16 +19,18 @@ from judgemap.core.assess.misfit import (
     circular_triads,
     differ_share,
     log_evidence,
+    log_parts,
     replicate,
     sharpness,
     tail_share,
 )
+from judgemap.core.model.judges import Reach
 from judgemap.core.model.prior import FixedVariance, Model, covariance_of, independent
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.assess.findings import DIFFER, Measure, Remedy
-from judgemap.study.assess.judges import belief_of, check_areas, quick_fit
+from judgemap.study.assess.judges import belief_of, check_areas, of_each, others_chances, quick_fit
 from judgemap.study.assess.verdict import meaning
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import evenly
@@ -44,6 +46,7 @@ WORDS = {
     "triads": "circles: A chosen over B, B over C and C over A",
     "borders": "how far a few borders stand out: the kurtosis of neighbours' differences",
     "smooth": "how much likelier the answers are if neighbours are less alike: the logarithm of a Bayes factor",
+    "parts": "how much likelier the answers are if each judge knows one part: the logarithm of a Bayes factor",
 }
 REMEDIES = {
     "areas": (Remedy("prior", "car"), Remedy("smoothness", "infer")),
@@ -52,6 +55,7 @@ REMEDIES = {
     "triads": (DIFFER,),
     "borders": (Remedy("model", "clusters"),),
     "smooth": (Remedy("prior", "car"), Remedy("smoothness", "infer")),
+    "parts": (Remedy("reach", value=True),),
 }
 """What to change if a measure is too large; the first that the model has and the fit does not use yet."""
 FEWEST_BORDERS = 10
@@ -72,7 +76,7 @@ class PredictiveCheck:
     >>> fit = jm.fit_spatial(data, areas, seed=1, judges="alike", chains=4, draws=500)
     >>> check = jm.predictive_check(fit, data, seed=1)
     >>> check.checks["name"].tolist(), check.misfits
-    (['areas', 'pairs', 'left', 'triads', 'borders', 'smooth'], [])
+    (['areas', 'pairs', 'left', 'triads', 'borders', 'smooth', 'parts'], [])
     """
 
     areas: pd.DataFrame
@@ -108,9 +112,9 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
     """Let the fit answer the same pairs again, ``draws`` times, and compare the judges' answers with the result.
 
     The fit used the same answers, so p-values of win rates, pairs and circles stay closer to ½ than they otherwise
-    would: any misfit you see is real, but others may stay hidden. Two more measures ask whether the map is one that the
-    prior would draw (``borders``), and whether a prior with less alike neighbours explains the answers better
-    (``smooth``).
+    would: any misfit you see is real, but others may stay hidden. Three more measures ask whether the map is one that
+    the prior would draw (``borders``), whether a prior with less alike neighbours explains the answers better
+    (``smooth``), and whether judges seem to guess beyond the part of the map that they know (``parts``).
 
     Parameters
     ----------
@@ -134,7 +138,7 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> [measure.name for measure in jm.predictive_check(fit, data, seed=1, draws=20).measures]
-    ['areas', 'pairs', 'left', 'triads', 'borders', 'smooth']
+    ['areas', 'pairs', 'left', 'triads', 'borders', 'smooth', 'parts']
     """
     if draws < 20:
         raise StudyError(f"a predictive check needs at least 20 draws, not {draws}")
@@ -149,6 +153,8 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
             circles = circular_triads(shown, shown.wins(shown.first_won))
             found.append(_measure(fit, "triads", circles, made.triads))
         found += _prior_measures(rng, fit, draws)
+        if data is not None:
+            found += _part_measures(fit, data)
     return PredictiveCheck(_area_table(fit, shown, made.wins), tuple(found))
 
 
@@ -172,14 +178,28 @@ def _prior_measures(rng: np.random.Generator, fit: Fit, draws: int) -> Iterator[
         for prior in (C, rougher):
             near = quick_fit(counts, belief._replace(covariance=prior), near)
             odds.append(log_evidence(Model(counts, prior, FixedVariance(near.variance))))
-        gained = odds[1] - odds[0]
-        yield Measure(
-            name="smooth",
-            words=WORDS["smooth"],
-            observed=gained,
-            p=float(expit(-gained)),
-            remedy=_remedy(fit, "smooth", 0.0),
-        )
+        yield _bayes_factor(fit, "smooth", odds[1] - odds[0])
+
+
+def _part_measures(fit: Fit, data: Comparisons) -> Iterator[Measure]:
+    """Check whether judges answer well only near one place each, unless the model knows, or the map is too large."""
+    if fit.settings.reach or fit.record.model != "spatial" or len(fit.map) > MOST_AREAS:
+        return
+    chance = others_chances(data, belief_of(fit))
+    if not np.isfinite(chance).any():
+        return
+    reach, (first, second, number) = Reach.on(fit.map.graph), data.pairs
+    gained = sum(
+        log_parts(reach, first[number[own]], second[number[own]], data.first_won[own], chance[own])
+        for own in of_each(np.where(np.isfinite(chance), data.judge, -1))
+    )
+    yield _bayes_factor(fit, "parts", gained)
+
+
+def _bayes_factor(fit: Fit, name: str, gained: float) -> Measure:
+    """Return a measure that is the logarithm of a Bayes factor against the model."""
+    p, remedy = float(expit(-gained)), _remedy(fit, name, 0.0)
+    return Measure(name=name, words=WORDS[name], observed=gained, p=p, remedy=remedy)
 
 
 def _measure(fit: Fit, name: str, observed: ArrayLike, replicated: FloatArray | IntArray) -> Measure:

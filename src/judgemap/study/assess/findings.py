@@ -188,7 +188,7 @@ class Remedy:
 
 
 DIFFER = Remedy("judges", "differ")
-ONE_SIDED = ("borders", "smooth")
+ONE_SIDED = ("borders", "smooth", "parts")
 """The measures of which too little does no harm: a map may be smoother than its prior."""
 
 

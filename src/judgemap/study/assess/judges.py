@@ -17,10 +17,9 @@ reversed           the judge took the question the other way round: a_k < −¼;
 another view       answers follow a map, but one that has nothing to do with the population's
 =================  =============================================================================================
 
-They depend on what a fit without the judge would say, which `core.assess.held_out` works out from this fit's draws. If
-the chains have not settled, that is impossible; if nearly all that is known rests on the judge's own answers,
-there is little to compare them with, and only what is nearly certain is reported. If there are no probabilities,
-``kind_note`` says why and what to do.
+They depend on what a fit without the judge would say, which `core.assess.held_out` works out from this fit's draws; if
+much of what is known rests on the judge's own answers, a quick fit of the others' says it. If the chains have not
+settled, there are no probabilities, and ``kind_note`` says what to do.
 """
 
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ from scipy.special import bdtr
 from judgemap.core.approximate import Gaussian, gaussian
 from judgemap.core.assess.held_out import Bench, Cloud, Kinds, Shared
 from judgemap.core.assess.misfit import mean_squares, share_interval
-from judgemap.core.model.counts import PairCounts
+from judgemap.core.model.counts import PairCounts, information
 from judgemap.core.model.judges import Parts
 from judgemap.core.model.prior import (
     Covariance,
@@ -41,6 +40,7 @@ from judgemap.core.model.prior import (
     InverseGamma,
     Model,
     VariancePrior,
+    covariance_of,
 )
 from judgemap.core.threads import one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
@@ -163,6 +163,7 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
     return _held_out(data, belief)[0]
 
 
+@lru_cache(maxsize=1)
 def _held_out(data: Comparisons, belief: Belief) -> tuple[FloatArray, FloatArray]:
     """Return `others_chances`, and by judge the covariance that uncertain strengths give the squares of residuals.
 
@@ -175,7 +176,7 @@ def _held_out(data: Comparisons, belief: Belief) -> tuple[FloatArray, FloatArray
         return chance, shared
     everybody = whole_fit(data, belief)
     same_variance = belief._replace(variance=FixedVariance(everybody.variance))
-    for own in _groups(np.where(data.decided, data.judge, -1)):
+    for own in of_each(np.where(data.decided, data.judge, -1)):
         others = data.decided.copy()
         others[own] = False
         if others.any():
@@ -298,7 +299,7 @@ def time_quartiles(data: Comparisons) -> FloatArray:
     array([[1.5, 2. , 3. ]])
     """
     quartiles = np.full((len(data.judges), 3), np.nan)
-    for own in _groups(np.where(np.isfinite(data.seconds), data.judge, -1)):
+    for own in of_each(np.where(np.isfinite(data.seconds), data.judge, -1)):
         quartiles[data.judge[own[0]]] = np.quantile(data.seconds[own], [0.25, 0.5, 0.75])
     return quartiles
 
@@ -367,7 +368,7 @@ def _kind_sentences(row: dict[Any, Any]) -> Iterator[str]:
         yield f"Answers follow a map unrelated to the other judges' (probability {100 * row['p_another_view']:.0f} %)."
 
 
-def _groups(code: IntArray) -> Iterator[IntArray]:
+def of_each(code: IntArray) -> Iterator[IntArray]:
     """Yield the positions of each judge's code; −1 means no judge."""
     order = np.argsort(code, kind="stable")
     cuts = np.flatnonzero(np.diff(code[order])) + 1
@@ -441,12 +442,10 @@ def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:
 NEAR_NOTHING = 0.25
 """Attention closer to 0 than this says little."""
 MOSTLY = 0.5
-TOO_MUCH = 0.8
-"""If more than this share of what is known in some direction rests on the judge's own answers, what the others know is
-worked out too roughly to tell a view of one's own from theirs. Answers by chance or the other way round are still
-seen."""
+ENTANGLED = 0.3
+"""If more than this share of what is known in some direction rests on the judge's own answers, taking them out of the
+posterior is too rough, and the others' answers are fitted by themselves."""
 UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
-ENTANGLED = "Not enough to tell: most of what is known about some areas comes from this judge. Ask others about them."
 CHANCES = ("p_reversed", "p_little", "p_another_view")
 PARTS = ("distance", "attention", "side", "lapse", "reach")
 
@@ -479,9 +478,8 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | 
         return columns | {"kind_note": np.where(known, UNSETTLED, "").tolist()}
     kinds, share = _weighed(fit, data)
     chances = _chances(fit, kinds)
-    unclear = (share > TOO_MUCH) & (chances[:2].max(axis=0) <= SURE)
-    columns |= {name: spread(np.where(unclear, np.nan, each)) for name, each in zip(CHANCES, chances, strict=True)}
-    return columns | {"own_share": spread(share), "kind_note": np.where(known & unclear[codes], ENTANGLED, "").tolist()}
+    columns |= {name: spread(each) for name, each in zip(CHANCES, chances, strict=True)}
+    return columns | {"own_share": spread(share), "kind_note": [""] * len(data.judges)}
 
 
 def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
@@ -524,11 +522,35 @@ def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray
     kinds, share = np.full((len(fit.judges), len(Kinds._fields)), np.nan), np.full(len(fit.judges), np.nan)
     with one_thread():
         bench, own = bench_of(fit, used), fit.judge_covariance.factor
+        belief = Belief(covariance_of(fit.prior_matrix), FixedVariance(1.0))
         for code, name in enumerate(fit.judges):
             if name in place:
                 rng = np.random.default_rng(code)
-                kinds[code], share[code] = bench.kind_chances(rng, place[name], own)
-    return kinds, share
+                others, share[code] = bench.set_aside(place[name])
+                if share[code] > ENTANGLED:
+                    others = _fit_others(fit, used, place[name], belief)
+                kinds[code] = bench.kind_chances(rng, place[name], own, others)
+    return kinds, np.minimum(share, 1.0)
+
+
+def _fit_others(fit: "PanelFit", data: Comparisons, judge: int, belief: Belief) -> Cloud:
+    """Return what the other judges' answers say about the map, by a quick fit V that pools them.
+
+    Where judges differ, an error of one judge's view moves all of their answers: with I_j what judge j's answers know
+    about the map, the pooled estimate is off by V Σ_j I_j u_j, so V Σ_j I_j Cov(u_j) I_j V is added to V.
+    """
+    others = data.decided & (data.judge != judge)
+    if not others.any():
+        return Cloud(np.zeros(len(fit.map)), belief.covariance.factor)
+    found = quick_fit(data.counts_of(others), belief)
+    V, spread = found.covariance, found.covariance.copy()
+    if fit.settings.differ:
+        view = fit.shared.sigma * fit.view_covariance.factor
+        for each in np.unique(data.judge[others & (data.judge >= 0)]):
+            known = information(data.counts_of(others & (data.judge == each)), found.mean)
+            moved = V @ known @ view
+            spread += moved @ moved.T
+    return Cloud.around(found.mean, spread)
 
 
 def _draws(fit: "PanelFit", name: str) -> FloatArray:

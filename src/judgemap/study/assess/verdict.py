@@ -55,6 +55,7 @@ MEANING = {
         "",
     ),
     "smooth": ("Neighbours are less alike than the prior assumes, so intervals are too narrow.", ""),
+    "parts": ("Judges seem to guess about pairs outside one part of the map each, so risks are drawn together.", ""),
 }
 """What an unusual measure of the predictive check means, by its name: more than the model expects, or less."""
 

@@ -201,16 +201,17 @@ class PanelFit(Fit):
     @property
     def prior_precision(self) -> FloatArray:
         """The precision of the strengths' prior, with α² and ρ at their medians."""
-        precision: FloatArray = np.linalg.inv(self._prior_matrix).astype(np.float64, copy=False)
+        precision: FloatArray = np.linalg.inv(self.prior_matrix).astype(np.float64, copy=False)
         return precision
 
     @property
     def judge_covariance(self) -> Covariance:
         """The covariance of a judge's map, α²C + σ²C_u, with α², ρ and σ² at their medians."""
-        return covariance_of(self._prior_matrix + np.median(self.sigma) ** 2 * self.view_covariance.matrix)
+        return covariance_of(self.prior_matrix + np.median(self.sigma) ** 2 * self.view_covariance.matrix)
 
     @property
-    def _prior_matrix(self) -> FloatArray:
+    def prior_matrix(self) -> FloatArray:
+        """The prior covariance of the population's map, α²C, with α² and ρ at their medians."""
         matrix = self.covariance.matrix
         if "rho" in self.posterior:
             rho = float(np.median(self._flat("rho")))
