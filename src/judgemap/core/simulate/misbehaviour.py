@@ -27,7 +27,7 @@ from judgemap.core.model.judges import (
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
 from judgemap.core.simulate.trials import draw_pairs
-from judgemap.core.types import FloatArray, IntArray
+from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 UNEQUAL = (11, 27, 62, 344, 131, 1, 36, 81, 8, 3, 81, 1063)
 """How many answers each of the twelve judges of the Nottinghamshire study gave (Seymour et al., Table 3)."""
@@ -146,11 +146,27 @@ def familiar(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
 def own_part(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """Each judge knows one part of the map, and guesses about all other pairs."""
     answered = ask(rng, setting, _from_prior(rng, setting))
-    distance = _distance_share(setting.graph)[_homes(rng, setting)]
-    knows = distance <= np.quantile(distance, KNOWN, axis=1, keepdims=True)
-    sure = knows[answered.judge, answered.left] & knows[answered.judge, answered.right]
+    sure = _known_pairs(rng, setting, answered)
     guess = 2 * rng.integers(2, size=len(sure)) - 1
     return answered._replace(choice=np.where(sure, answered.choice, guess))
+
+
+def asked_part(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
+    """Each judge knows one part of the map, said so, and is asked about that part alone."""
+    more = setting._replace(comparisons=round(4 * setting.comparisons / KNOWN**2))
+    answered = ask(rng, more, _from_prior(rng, setting))
+    sure, each = _known_pairs(rng, setting, answered), setting.comparisons // setting.judges
+    rows = [np.flatnonzero(sure & (answered.judge == judge))[:each] for judge in range(setting.judges)]
+    kept = np.concatenate(rows)
+    return PanelAnswers(answered.strengths, *(column[kept] for column in answered[1:]))
+
+
+def _known_pairs(rng: np.random.Generator, setting: Setting, asked: PanelAnswers) -> BoolArray:
+    """Let each judge know the part of the map around a home, and say which of the pairs lie in it."""
+    distance = _distance_share(setting.graph)[_homes(rng, setting)]
+    knows = distance <= np.quantile(distance, KNOWN, axis=1, keepdims=True)
+    sure: BoolArray = knows[asked.judge, asked.left] & knows[asked.judge, asked.right]
+    return sure
 
 
 def hot_spots(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
@@ -206,6 +222,7 @@ BEHAVIOURS = {
     ),
     "hot-spots": Behaviour("hot spots", hot_spots, lambda _: Parts(smoothness=Smoothness())),
     "rough": Behaviour("a map half smooth, half not", rough, lambda _: Parts(smoothness=Smoothness())),
+    "asked-part": Behaviour("half of the map known, asked only about that", asked_part, lambda _: Parts()),
 }
 """Each way of answering, by name. Add new ones at the end, because the position here is part of a simulation's seed."""
 
