@@ -45,7 +45,7 @@ def fit(name: str, folder: Path) -> None:
     model, options = FITS[name]
     fitted = model(data, areas, seed=1, cores=2, **options)
     fitted.areas.to_csv(folder / "areas.csv", index=False)
-    np.save(folder / "draws.npy", fitted.posterior["risk"].to_numpy())
+    np.save(folder / "draws.npy", fitted.posterior["risk"])
 
 
 def differences(one: Path, other: Path) -> dict[str, float]:

@@ -68,8 +68,8 @@ def effects() -> dict[str, object]:
     for each in (2, ANSWERS):
         some = data.where(np.arange(len(data)) < each * len(areas))
         fit = jm.fit_spatial(some, places, seed=1, judges="alike", covariates="planted,noise", chains=4, draws=2000)
-        beta = fit.posterior["effect"].to_numpy().reshape(-1, 2)
-        variance = fit.posterior["alpha2"].to_numpy().ravel()[:, None]
+        beta = fit.posterior["effect"].reshape(-1, 2)
+        variance = fit.posterior["alpha2"].ravel()[:, None]
         log = (-(beta**2) / 8 - np.log(2) + beta**2 / variance / 2 + np.log(variance) / 2).sum(axis=1)
         weights = np.exp(log - log.max())
         chosen = rng.choice(len(beta), 20_000, p=weights / weights.sum())

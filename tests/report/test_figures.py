@@ -80,7 +80,7 @@ def test_alpha_is_summarised_from_its_draws(fit, fixed_fit, clustered):
 
 
 def test_traces_show_alpha_and_the_worst(fit, fixed_fit):
-    ess = ess_bulk(fit.posterior["risk"].to_numpy())
+    ess = ess_bulk(fit.posterior["risk"])
     titles = [axes.get_title(loc="left") for axes in figures.traces(fit).figure.axes]
     worst = [fit.map.names[area] for area in np.argsort(ess)[:3]]
     assert [title.split(":")[0] for title in titles] == ["α", *worst]
@@ -96,7 +96,7 @@ def test_ranks_of_chains_that_agree_are_level(fit):
     shifted = figures._rank_counts(values + np.array([[0.0], [0.0], [0.0], [3.0]]))
     assert shifted[3, -1] > 3 * counts[3, -1]
     with pytest.raises(jm.StudyError, match="two chains"):
-        figures.rank_plot(replace(fit, posterior=fit.posterior.isel(chain=[0])))
+        figures.rank_plot(replace(fit, posterior=fit.posterior.take("chain", slice(1))))
 
 
 def test_areas_outside_their_interval_are_counted(fit, study):

@@ -19,7 +19,7 @@ def fit(study):
 
 def with_risk(fit, risk):
     """The same fit with other draws of risk, (chains, draws, areas)."""
-    return replace(fit, posterior=fit.posterior.assign(risk=(("chain", "draw", "area"), risk)))
+    return replace(fit, posterior=fit.posterior.assign(risk=risk))
 
 
 def test_a_fit_agrees_with_itself(fit):
@@ -33,7 +33,7 @@ def test_a_fit_agrees_with_itself(fit):
 
 
 def test_the_opposite_is_seen_as_such(fit):
-    found = jm.compare_fits(fit, with_risk(fit, -fit.posterior["risk"].to_numpy()))
+    found = jm.compare_fits(fit, with_risk(fit, -fit.posterior["risk"]))
     assert found.pearson == pytest.approx(-1)
     assert found.reordered == pytest.approx(1)
     assert found.p_reordered > 0.8
@@ -41,7 +41,7 @@ def test_the_opposite_is_seen_as_such(fit):
 
 
 def test_one_area_moved_is_the_first_mover(fit):
-    risk = fit.posterior["risk"].to_numpy().copy()
+    risk = fit.posterior["risk"].copy()
     lowest = int(np.median(fit.risk, axis=0).argmin())
     risk[:, :, lowest] += 50
     found = jm.compare_fits(fit, with_risk(fit, risk))

@@ -11,8 +11,8 @@ from judgemap.errors import StudyError
 from judgemap.study.assess import explain
 from judgemap.study.assess.verdict import Subject
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit import draws as kept_draws
 from judgemap.study.fit import large
+from judgemap.study.fit import named as kept_draws
 from judgemap.study.fit.record import NoteKind, data_notes
 from judgemap.study.fit.settings import LARGE, LARGE_PLAN, FitSettings, View
 
@@ -224,11 +224,11 @@ def test_a_folder_keeps_some_draws_and_says_which(areas, tmp_path, monkeypatch):
     said = "posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv uses all draws."
     assert [note.text for note in fit.record.notes if note.kind is NoteKind.DRAWS_KEPT] == [said]
     again = jm.load_fit(fit.save(tmp_path / "results"))
-    assert again.posterior["draw"].to_numpy().tolist() == [0, 2, 4, 6]
+    assert again.posterior["draw"].tolist() == [0, 2, 4, 6]
     assert again.sample_stats.sizes["draw"] == 8
     assert again.warnings == fit.warnings, "they speak of all draws"
-    kept = fit.posterior["risk"].to_numpy()[:, ::2]
-    assert np.abs(again.posterior["risk"].to_numpy() - kept).max() <= np.abs(kept).max() / kept_draws.STEPS
+    kept = fit.posterior["risk"][:, ::2]
+    assert np.abs(again.posterior["risk"] - kept).max() <= np.abs(kept).max() / kept_draws.STEPS
 
 
 def test_plans_go_by_size():

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
@@ -168,10 +167,10 @@ def test_chains_that_disagree_say_nothing_of_kinds(odd_judge):
     """One chain is upside down: what the model says of a judge is left out, and other signs are still seen."""
     data, fit = odd_judge
     assert not fit.warnings
-    turned = fit.posterior.copy(deep=True)
-    turned["risk"][0] *= -1
+    risk = fit.posterior["risk"].copy()
+    risk[0] *= -1
     worse = replace(fit.record.diagnostics, rhat_max=1.5)
-    unsettled = replace(fit, posterior=turned, record=replace(fit.record, diagnostics=worse))
+    unsettled = replace(fit, posterior=fit.posterior.assign(risk=risk), record=replace(fit.record, diagnostics=worse))
     table = jm.judge_table(unsettled, data)
     assert table[["p_little", "p_reversed", "p_another_view", "own_share"]].isna().all(axis=None)
     assert set(table["kind_note"]) == {panel_judges.UNSETTLED}
@@ -226,9 +225,9 @@ def test_the_scale_of_the_map_is_no_part_of_what_another_panel_would_give(row):
     data = panel(row, 0)
     fit = jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT, as_in_paper=True)
     draws = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + float(np.median(fit.alpha)) ** 2)
-    twice = xr.DataArray(np.where(np.arange(draws.sizes["draw"]) % 2, 2.0, 1.0), dims="draw")
+    twice = np.where(np.arange(draws.sizes["draw"]) % 2, 2.0, 1.0)
     larger = draws.assign(
-        {"alpha2": draws["alpha2"] * twice**2, **{name: draws[name] * twice for name in ("risk", "level")}}
+        alpha2=draws["alpha2"] * twice**2, level=draws["level"] * twice, risk=draws["risk"] * twice[:, None]
     )
     known, found = (
         jm.reliability(replace(fit, posterior=each), data, seed=1, splits=4).another_panel for each in (draws, larger)

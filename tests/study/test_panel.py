@@ -67,11 +67,11 @@ def test_everything_is_named(fit):
         ("area",): {"risk", "panel_risk"},
     }
     for rest, names in by_size.items():
-        assert {name for name, each in fit.posterior.items() if each.dims == ("chain", "draw", *rest)} == names
+        assert {name for name, each in fit.posterior.arrays.items() if each.axes == ("chain", "draw", *rest)} == names
     assert fit.judges == ("ann", "bob", "eve")
     assert set(fit.record.diagnostics.ess_bulk_of) == {"α²", "σ²", "θ", "ρ", "b", "σ_b²", "σ_a²"}
     assert 0 < fit.tie_chance.mean() < 1
-    np.testing.assert_allclose(fit.sigma**2, fit.posterior["sigma2"].to_numpy().ravel())
+    np.testing.assert_allclose(fit.sigma**2, fit.posterior["sigma2"].ravel())
     assert "(σ/α)" in fit.words
     assert "(ρ)" in fit.words
 
@@ -91,8 +91,8 @@ def test_the_map_is_the_populations_unless_the_panels_is_asked_for(fit):
 
 def test_the_mean_of_the_judges_maps_is_the_panels(fit):
     """Every tenth draw or so of the views is kept; each judge's map averages to the panel's draw for draw."""
-    rows = fit.views["sample"].to_numpy()
-    kept = fit.views["judge_risk"].to_numpy().mean(axis=1)
+    rows = fit.views["sample"]
+    kept = fit.views["judge_risk"].mean(axis=1)
     np.testing.assert_allclose(kept, fit.seen_by("panel").risk[rows], atol=1e-5)
     assert fit.judge_maps.groupby("judge").size().to_dict() == {"ann": 4, "bob": 4, "eve": 4}
     assert fit.judge_map("eve").shape == fit.areas.shape
@@ -258,18 +258,18 @@ def test_the_log_likelihood_is_that_of_each_judges_own_answers(row):
     fit = jm.fit_spatial(data, row, judges="differ", side=True, attention=True, lapses=True, reach=True, **plan)
     logs = fit.log_likelihood(data)
     assert logs.sizes == {"chain": 2, "draw": 30, "answer": 12}
-    samples, theta = fit.posterior, fit.posterior["theta"].to_numpy()
+    samples, theta = fit.posterior, fit.posterior["theta"]
     for chain, draw, answer in ((0, 0, 0), (1, 7, 1), (1, 29, 2), (0, 12, 11)):
         judge, at = int(data.judge[answer]), (chain, draw)
-        map_of = -fit.views["judge_risk"].to_numpy()[chain * 30 + draw, judge].astype(float)
+        map_of = -fit.views["judge_risk"][chain * 30 + draw, judge].astype(float)
         gap = map_of[data.left[answer]] - map_of[data.right[answer]]
-        centre, reach = (int(samples[name].to_numpy()[at][judge]) for name in ("centre", "reach"))
+        centre, reach = (int(samples[name][at][judge]) for name in ("centre", "reach"))
         known = all(
             abs(area - centre) <= reach for area in (data.left[answer], data.right[answer])
         )  # they are in a row
-        eta = known * gap * samples["attention"].to_numpy()[at][judge] + samples["side"].to_numpy()[at][judge]
+        eta = known * gap * samples["attention"][at][judge] + samples["side"][at][judge]
         left, right = (1 / (1 + np.exp(theta[at] - sign * eta)) for sign in (1, -1))
-        lapse = samples["lapse"].to_numpy()[at][judge]
+        lapse = samples["lapse"][at][judge]
         chances = [(1 - lapse) * left + lapse / 2, (1 - lapse) * right + lapse / 2, (1 - lapse) * (1 - left - right)]
         assert logs.to_numpy()[chain, draw, answer] == pytest.approx(np.log(chances[data.outcome[answer]]), abs=1e-6)
 

@@ -57,10 +57,10 @@ def test_the_wide_table_holds_every_draw(study):
     table = wide_draws(fit)
     assert table.shape == (120, 3 + 77 + 2)
     assert table[".chain"].tolist() == [1] * 60 + [2] * 60
-    chain_2 = fit.posterior["risk"].to_numpy()[1]
+    chain_2 = fit.posterior["risk"][1]
     first = fit.map.ids[0]
     assert np.array_equal(table.loc[table[".chain"] == 2, f"risk[{first}]"].to_numpy(), chain_2[:, 0])
-    assert np.array_equal(table["alpha2"].to_numpy(), fit.posterior["alpha2"].to_numpy().ravel())
+    assert np.array_equal(table["alpha2"].to_numpy(), fit.posterior["alpha2"].ravel())
 
 
 def test_the_command_says_what_to_type():

@@ -73,7 +73,9 @@ def draws_table(fit: Fit) -> pd.DataFrame:
     >>> draws_table(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).columns.to_list()
     ['chain', 'draw', 'area', 'risk']
     """
-    return fit.posterior["risk"].to_dataframe().reset_index()[["chain", "draw", "area", "risk"]]
+    axes = ["chain", "draw", "area"]
+    every = pd.MultiIndex.from_product([fit.posterior[axis] for axis in axes], names=axes)
+    return pd.DataFrame({"risk": fit.posterior["risk"].ravel()}, index=every).reset_index()
 
 
 def write_download(fit: Fit, kind: str, path: str | Path, by: By = None) -> Path:
@@ -228,9 +230,7 @@ def wide_draws(fit: Fit) -> pd.DataFrame:
     counted = {".chain": number // draws + 1, ".iteration": number % draws + 1, ".draw": number + 1}
     risk = pd.DataFrame(fit.risk, columns=[f"risk[{area}]" for area in fit.map.ids])
     scalars = {
-        str(name): values.to_numpy().ravel()
-        for name, values in fit.posterior.data_vars.items()
-        if values.dims == ("chain", "draw")
+        name: values.ravel() for name, (axes, values) in fit.posterior.arrays.items() if axes == ("chain", "draw")
     }
     return pd.concat([pd.DataFrame(counted), risk, pd.DataFrame(scalars)], axis=1)
 

@@ -30,7 +30,7 @@ def test_a_fit_that_converges(run, page, text_of):
 
 
 def test_the_worst_areas_are_listed(run, page, made, table_rows):
-    draws = made["spatial"].fit.posterior["risk"].to_numpy()
+    draws = made["spatial"].fit.posterior["risk"]
     order = np.argsort(ess_bulk(draws), kind="stable")[:10]
     rows = table_rows(page(run, "convergence").content.decode())
     names = made["spatial"].fit.map.names

@@ -267,7 +267,7 @@ def _mixing(fit: Fit, scalars: Mapping[str, FloatArray]) -> list[_Quantity]:
         for name, draws in scalars.items()
         if np.ptp(draws) > 0
     ]
-    risk, mixed = fit.posterior["risk"].to_numpy(), fit.sampling
+    risk, mixed = fit.posterior["risk"], fit.sampling
     for area in np.argsort(mixed.ess_bulk, kind="stable")[:WORST]:
         shown.append(_Quantity(fit.map.names[area], risk[:, :, area], mixed.rhat[area], mixed.ess_bulk[area]))
     return shown
@@ -276,9 +276,9 @@ def _mixing(fit: Fit, scalars: Mapping[str, FloatArray]) -> list[_Quantity]:
 def _scalars(fit: Fit) -> dict[str, FloatArray]:
     """Return the draws of the quantities that a model has besides the areas' risk."""
     if "alpha2" in fit.posterior:
-        return {"α": np.sqrt(fit.posterior["alpha2"].to_numpy())}
+        return {"α": np.sqrt(fit.posterior["alpha2"])}
     known = {"number of clusters": "n_clusters", "log posterior": "log_posterior"}
-    return {name: fit.posterior[key].to_numpy().astype(np.float64) for name, key in known.items()}
+    return {name: fit.posterior[key].astype(np.float64) for name, key in known.items()}
 
 
 def _columns(fit: Fit, *names: str) -> list[FloatArray]:

@@ -276,14 +276,14 @@ def _fit_on(fit: Fit, kept: IntArray) -> Fit:
         AreaGraph(len(kept), edges[(edges >= 0).all(axis=1)]),
         None if areas.geometry is None else areas.geometry.iloc[kept],
     )
-    posterior = fit.posterior.isel(area=kept)
+    posterior = fit.posterior.take("area", kept)
     for name in ("risk", "panel_risk", "population_risk"):
         if name in posterior:
-            posterior[name] = posterior[name] - posterior[name].mean("area")
+            posterior = posterior.assign(**{name: posterior[name] - posterior[name].mean(axis=2, keepdims=True)})
     inside = np.flatnonzero((place[counts.first] >= 0) & (place[counts.second] >= 0))
-    cut = replace(fit, map=part, posterior=posterior, observed_data=fit.observed_data.isel(pair=inside))
-    if isinstance(cut, PanelFit) and "area" in cut.views.dims:
-        return replace(cut, views=cut.views.isel(area=kept))
+    cut = replace(fit, map=part, posterior=posterior, observed_data=fit.observed_data.take("pair", inside))
+    if isinstance(cut, PanelFit):
+        return replace(cut, views=cut.views.take("area", kept))
     return cut
 
 
@@ -346,10 +346,10 @@ def _parameter_draws(fit: Fit) -> Iterator[tuple[str, str, FloatArray]]:
     """Yield each parameter's symbol, words and draws."""
     for name, (symbol, words) in NAMES.items():
         if name in fit.posterior:
-            draws: FloatArray = fit.posterior[name].to_numpy().ravel()
+            draws: FloatArray = fit.posterior[name].ravel()
             yield symbol, words, np.sqrt(draws) if name.endswith("2") else draws
     for place, name in enumerate(fit.settings.covariate_names):
-        odds = np.exp(fit.posterior["effect"].to_numpy()[..., place].ravel())
+        odds = np.exp(fit.posterior["effect"][..., place].ravel())
         yield f"e^β {name}", f"The odds of being judged riskier, times this for one sd more {name}.", odds
     if fit.settings.covariates:
         yield "R²", "The share of the map that the covariates carry.", fit.carried

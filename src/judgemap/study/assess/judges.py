@@ -554,5 +554,5 @@ def _fit_others(fit: "PanelFit", data: Comparisons, judge: int, belief: Belief) 
 
 
 def _draws(fit: "PanelFit", name: str) -> FloatArray:
-    values: FloatArray = fit.posterior[name].to_numpy()
+    values: FloatArray = fit.posterior[name]
     return values.reshape(-1, values.shape[2])

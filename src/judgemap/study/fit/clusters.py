@@ -30,6 +30,7 @@ from judgemap.study.fit.draws import (
     named_pairs,
     named_statistics,
 )
+from judgemap.study.fit.named import by_draw
 from judgemap.study.fit.record import (
     GOOD_GAP,
     Note,
@@ -90,7 +91,7 @@ class ClusterFit(Fit):
     @property
     def labels(self) -> IntArray:
         """Draws of partitions, (draws, areas), one chain after another."""
-        values: IntArray = self.posterior["cluster"].to_numpy().astype(np.int64)
+        values: IntArray = self.posterior["cluster"].astype(np.int64)
         return values.reshape(-1, values.shape[2])
 
     @property
@@ -222,7 +223,7 @@ class ClusterFit(Fit):
         """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
         if self._rule is None:
             return super().tie_chance
-        chance: FloatArray = np.tanh(self.posterior["theta"].to_numpy().ravel() / 2)
+        chance: FloatArray = np.tanh(self.posterior["theta"].ravel() / 2)
         return chance
 
     @property
@@ -285,13 +286,15 @@ def run_clusters(data: Comparisons, decided: PairCounts, areas: Areas, run: Run)
     draws, seconds = run.timed(lambda rng: sample_clusters(rng, model, run.plan, build, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     labels, n_clusters, log_posterior = draws["labels"], draws["n_clusters"], draws["log_posterior"]
-    samples["cluster"] = (("chain", "draw", "area"), labels.astype(np.int32))
-    samples["n_clusters"] = (("chain", "draw"), n_clusters)
-    samples["log_posterior"] = (("chain", "draw"), log_posterior)
+    samples = samples.assign(
+        cluster=by_draw(labels.astype(np.int32), "area"),
+        n_clusters=by_draw(n_clusters),
+        log_posterior=by_draw(log_posterior),
+    )
     scalars = {"the number of clusters": n_clusters.astype(np.float64), "the log posterior": log_posterior}
     if rule is not None:
         scalars["θ"] = 2 * np.arctanh(draws["tie_chance"])
-        samples["theta"] = (("chain", "draw"), scalars["θ"])
+        samples = samples.assign(theta=by_draw(scalars["θ"]))
     moving = {name: each for name, each in scalars.items() if np.ptp(each) > 0}
     sampling = draws.sampling
     diagnostics = diagnose(areas.names, sampling, moving, seconds)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray as xr
 
 from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
@@ -13,50 +12,41 @@ from judgemap.core.samplers.diagnostics import Sampling, assess_sampling
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.geo.maps import Areas
+from judgemap.study.fit.named import Axed, Named, by_draw, label
 from judgemap.study.fit.record import Diagnostics
 
 
-def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> xr.Dataset:
+def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> Named:
     """Label the draws, and turn strength into risk."""
-    return xr.Dataset(
-        {
-            "risk": (("chain", "draw", "area"), risk_sign(winner_is) * centred),
-            "level": (("chain", "draw"), strengths.mean(axis=2)),
-        },
-        coords=area_coordinates(areas, *strengths.shape[:2]),
+    return label_draws(areas, risk_sign(winner_is) * centred, strengths.mean(axis=2))
+
+
+def label_draws(areas: Areas, risk: FloatArray, level: FloatArray) -> Named:
+    """Label draws of risk, and of the mean strength."""
+    return Named(
+        {"risk": by_draw(risk, "area"), "level": by_draw(level)},
+        {**_counted(*level.shape), "area": label("area", areas.ids), "name": label("area", areas.names)},
     )
 
 
-def area_coordinates(areas: Areas, chains: int, draws: int) -> dict[str, object]:
-    """Return labels for the axes of draws."""
-    return {
-        "chain": np.arange(chains),
-        "draw": np.arange(draws),
-        "area": list(areas.ids),
-        "name": ("area", list(areas.names)),
-    }
+def _counted(chains: int, draws: int) -> dict[str, Axed]:
+    return {"chain": Axed(("chain",), np.arange(chains)), "draw": Axed(("draw",), np.arange(draws))}
 
 
-def named_statistics(draws: Draws) -> xr.Dataset:
+def named_statistics(draws: Draws) -> Named:
     """Label the sampler's statistics."""
-    chains, kept = draws.divergences.shape
     statistics = {"acceptance_rate": draws["acceptance"], "divergences": draws.divergences}
     if "restarts" in draws.arrays:
         statistics["restarts"] = draws["restarts"]
-    return xr.Dataset(
-        {name: (("chain", "draw"), values) for name, values in statistics.items()},
-        coords={"chain": np.arange(chains), "draw": np.arange(kept)},
-    )
+    return Named({name: by_draw(each) for name, each in statistics.items()}, _counted(*draws.divergences.shape))
 
 
-def named_pairs(areas: Areas, counts: PairCounts) -> xr.Dataset:
+def named_pairs(areas: Areas, counts: PairCounts) -> Named:
     """Label the data: how often each pair was compared, and how often its first area won."""
     ids = np.array(areas.ids)
-    return xr.Dataset(
-        {"n": ("pair", counts.n), "wins": ("pair", counts.wins)}
-        | ({"ties": ("pair", counts.ties)} if counts.ties.any() else {}),
-        coords={"first": ("pair", ids[counts.first]), "second": ("pair", ids[counts.second])},
-    )
+    columns = {"n": counts.n, "wins": counts.wins} | ({"ties": counts.ties} if counts.ties.any() else {})
+    ends = {"first": ids[counts.first], "second": ids[counts.second]}
+    return Named(*({name: Axed(("pair",), each) for name, each in group.items()} for group in (columns, ends)))
 
 
 def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatArray], seconds: float) -> Diagnostics:
@@ -75,59 +65,6 @@ def diagnose(names: Sequence[str], areas: Sampling, others: Mapping[str, FloatAr
     )
 
 
-MOST_VALUES = 100_000_000
-"""The most draws × areas that are kept: 150 MB, at a byte and a half each."""
-LARGE_VALUES = 25_000_000
-"""With more draws × areas than this, they are rounded and compressed."""
-STEPS, NO_NUMBER = 2**15 - 2, -(2**15)
-"""Steps from 0 to the most extreme risk, which keeps five digits; and the value for a missing number, never used."""
-COMPRESSED: dict[str, object] = {"zlib": True, "complevel": 2, "shuffle": True}
-
-
-def thinned(samples: xr.Dataset) -> tuple[xr.Dataset, dict[str, dict[str, object]]]:
-    """Return the draws that are kept, and how they are encoded: see `describe`.
-
-    >>> import numpy as np
-    >>> samples = xr.Dataset({"risk": (("chain", "draw", "area"), np.zeros((2, 10, 3)))})
-    >>> thinned(samples)[0].sizes["draw"], thinned(samples)[1]
-    (10, {})
-    """
-    values = samples["risk"].size if "risk" in samples else 0
-    if values <= LARGE_VALUES:
-        return samples, {}
-    kept = samples.isel(draw=slice(None, None, keep_one_in(values)))
-    risk = kept["risk"].to_numpy()
-    step = float(max(abs(risk.min()), abs(risk.max()))) / STEPS or 1.0
-    return kept, {"risk": {"dtype": "int16", "scale_factor": step, "_FillValue": NO_NUMBER, **COMPRESSED}}
-
-
-def keep_one_in(values: int) -> int:
-    """Return n, if one draw in n is kept of this many values."""
-    return -(-values // MOST_VALUES)
-
-
-def compressed(dataset: xr.Dataset) -> dict[str, dict[str, object]]:
-    """Return how the other groups of a large fit are encoded."""
-    return {
-        str(name): COMPRESSED
-        for name, values in dataset.data_vars.items()
-        if values.size > LARGE_VALUES // 100 and values.dtype.kind in "iuf"
-    }
-
-
-def describe(values: int) -> str | None:
-    """Say in a sentence what is kept of this many draws × areas; None if everything is.
-
-    >>> describe(1_000), describe(150_000_000)
-    (None, 'posterior.nc keeps one draw in 2 of each chain, risks rounded to five figures; areas.csv uses all draws.')
-    """
-    if values <= LARGE_VALUES:
-        return None
-    every = keep_one_in(values)
-    which = "every draw" if every == 1 else f"one draw in {every}"
-    return f"posterior.nc keeps {which} of each chain, risks rounded to five figures; areas.csv uses all draws."
-
-
 KEPT = 2_000_000
 """How many numbers of the judges' own maps to keep in all, within `FEWEST_KEPT` and `MOST_KEPT` draws."""
 FEWEST_KEPT, MOST_KEPT = 100, 1000
@@ -141,16 +78,17 @@ VARIANCES = {
 Scalars = dict[str, FloatArray]
 
 
-def name_scalars(samples: xr.Dataset, draws: Draws, rule: TieRule | None, variance: VariancePrior) -> Scalars:
-    """Add the scalars to the draws; return those whose convergence should be assessed, by symbol."""
+def name_scalars(samples: Named, draws: Draws, rule: TieRule | None, variance: VariancePrior) -> tuple[Named, Scalars]:
+    """Add the scalars to the draws; return also those whose convergence should be assessed, by symbol."""
     arrays = dict(draws.arrays)
+    named: Scalars = {}
     judged: Scalars = {}
     for source, (name, symbol) in VARIANCES.items():
         if source in arrays:
-            samples[name] = (("chain", "draw"), np.exp(arrays[source]))
+            named[name] = np.exp(arrays[source])
             judged[symbol] = arrays[source]
     if isinstance(variance, FixedVariance):
-        samples["alpha2"] = (("chain", "draw"), np.full(draws.strengths.shape[:2], variance.value))
+        named["alpha2"] = np.full(draws.strengths.shape[:2], variance.value)
         judged.pop("α²", None)
     plain = {"rho": ("ρ", arrays.get("smoothness")), "lean": ("b", arrays.get("lean"))}
     if rule is not None:
@@ -158,24 +96,22 @@ def name_scalars(samples: xr.Dataset, draws: Draws, rule: TieRule | None, varian
         plain |= {"theta": ("θ", 2 * np.arctanh(p))} if rule is TieRule.RAO_KUPPER else {"nu": ("ν", 2 * p / (1 - p))}
     for name, (symbol, values) in plain.items():
         if values is not None:
-            samples[name] = (("chain", "draw"), values)
-            judged[symbol] = values
-    return judged
+            named[name] = judged[symbol] = values
+    return samples.assign(**{name: by_draw(each) for name, each in named.items()}), judged
 
 
-def name_judges(samples: xr.Dataset, draws: Draws, judges: tuple[str, ...], sign: float) -> None:
+def name_judges(samples: Named, draws: Draws, judges: tuple[str, ...], sign: float) -> Named:
     """Add the values by judge to the draws, and the panel's map."""
     for name in ("distance", "side", "attention", "lapse", "centre", "reach"):
         if name in draws.arrays:
-            samples[name] = (("chain", "draw", "judge"), draws[name])
+            samples = samples.assign(**{name: by_draw(draws[name], "judge")})
     if "panel_strengths" in draws.arrays:
         panel = draws["panel_strengths"]
-        samples["panel_risk"] = (("chain", "draw", "area"), sign * (panel - panel.mean(axis=2, keepdims=True)))
-    if "judge" in samples.sizes:
-        samples.coords["judge"] = list(judges)
+        samples = samples.assign(panel_risk=by_draw(sign * (panel - panel.mean(axis=2, keepdims=True)), "area"))
+    return samples.label(judge=judges) if "judge" in samples.sizes else samples
 
 
-def name_views(areas: Areas, draws: Draws, judges: tuple[str, ...], sign: float) -> xr.Dataset:
+def name_views(areas: Areas, draws: Draws, judges: tuple[str, ...], sign: float) -> Named:
     """Keep some evenly spaced draws of each judge's own map, centred, and signed so that high is bad.
 
     ``sample`` gives their positions among all draws, one chain after another.
@@ -186,9 +122,9 @@ def name_views(areas: Areas, draws: Draws, judges: tuple[str, ...], sign: float)
     rows = evenly(total, count)
     maps = draws.strengths.reshape(total, 1, -1)[rows] + views.reshape(total, *shape)[rows]
     risk = sign * (maps - maps.mean(axis=2, keepdims=True))
-    return xr.Dataset(
-        {"judge_risk": (("sample", "judge", "area"), risk.astype(np.float32))},
-        coords={"sample": rows, "judge": list(judges), "area": list(areas.ids)},
+    return Named(
+        {"judge_risk": Axed(("sample", "judge", "area"), risk.astype(np.float32))},
+        {"sample": Axed(("sample",), rows), "judge": label("judge", judges), "area": label("area", areas.ids)},
     )
 
 

@@ -21,6 +21,7 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.fit.judges import run_panel
 from judgemap.study.fit.large import run_large
+from judgemap.study.fit.named import by_draw
 from judgemap.study.fit.priors import PLAIN, covariate_matrix, prior_covariance
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
@@ -296,7 +297,7 @@ def _sampled(data: Comparisons, counts: PairCounts, areas: Areas, covariance: Co
     draws, seconds = run.timed(lambda rng: sample(rng, model, settings.sampler, run.plan, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     log_variance = draws["log_variance"]
-    samples["alpha2"] = (("chain", "draw"), np.exp(log_variance))
+    samples = samples.assign(alpha2=by_draw(np.exp(log_variance)))
     moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
     sampling = draws.sampling
     record = begin_record(data, counts, areas, run, (draws, seconds))(
@@ -319,12 +320,10 @@ def with_effects(fit: Fit, rest: Covariance, Z: FloatArray) -> Fit:
     names = fit.settings.covariate_names
     rng = np.random.default_rng([fit.settings.seed, len(names)])
     sizes = fit.posterior.sizes
-    effects = draw_effects(rng, rest, Z, fit.strengths, fit.posterior["alpha2"].to_numpy().ravel())
+    effects = draw_effects(rng, rest, Z, fit.strengths, fit.posterior["alpha2"].ravel())
     share = carried(Z, effects, fit.strengths).reshape(sizes["chain"], sizes["draw"])
     effects = fit.record.sign * effects.reshape(sizes["chain"], sizes["draw"], len(names))
-    samples = fit.posterior.assign(
-        effect=(("chain", "draw", "covariate"), effects), carried=(("chain", "draw"), share)
-    ).assign_coords(covariate=list(names))
+    samples = fit.posterior.assign(effect=by_draw(effects, "covariate"), carried=by_draw(share)).label(covariate=names)
     record = replace(fit.record, notes=(*fit.record.notes, Note(NoteKind.COVARIATES, CONFOUNDED)))
     return replace(fit, posterior=samples, record=record).remembering(sampling=fit.sampling, covariance=fit.covariance)
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from judgemap.core.assess import posterior
 from judgemap.core.assess.held_out import Shared
@@ -39,6 +38,7 @@ from judgemap.study.fit.draws import (
     named_pairs,
     named_statistics,
 )
+from judgemap.study.fit.named import Named
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import (
     CHUNK,
@@ -77,12 +77,12 @@ class PanelFit(Fit):
     (<View.POPULATION: 'population'>, <View.PANEL: 'panel'>, (924, 8))
     """
 
-    views: xr.Dataset
+    views: Named
 
     @property
     def judges(self) -> tuple[str, ...]:
         """The names of the judges the fit says something about."""
-        return tuple(self.posterior["judge"].to_numpy().tolist()) if "judge" in self.posterior.coords else ()
+        return tuple(self.posterior["judge"].tolist()) if "judge" in self.posterior else ()
 
     @property
     def sigma(self) -> FloatArray:
@@ -130,8 +130,10 @@ class PanelFit(Fit):
                 f"there is no map of the {view}: with {len(self.map):,} areas, each judge has a view of only the part "
                 "they met"
             )
-        risk = self.posterior[f"{view}_risk"].rename("risk")
-        other = self.posterior.rename(risk=f"{shown}_risk").drop_vars(f"{view}_risk").assign(risk=risk)
+        draws = self.posterior.arrays
+        other = self.posterior.without(f"{view}_risk").assign(
+            **{"risk": draws[f"{view}_risk"], f"{shown}_risk": draws["risk"]}
+        )
         made = replace(self, posterior=other, record=replace(self.record, view=View(view)))
         return made.remembering(covariance=self.covariance, answers=self.answers)
 
@@ -273,7 +275,7 @@ class PanelFit(Fit):
         if not self.settings.reach:
             return np.ones((len(self.judges), len(self.map)))
         rows, reach = evenly(len(self.risk), SOME_DRAWS), Reach.on(self.map.graph)
-        centre, steps = (self.posterior[each].to_numpy().reshape(-1, len(self.judges)) for each in ("centre", "reach"))
+        centre, steps = (self.posterior[each].reshape(-1, len(self.judges)) for each in ("centre", "reach"))
         share: FloatArray = np.mean([reach.known(centre[row], steps[row]) for row in rows], axis=0)
         return share
 
@@ -324,7 +326,7 @@ class PanelFit(Fit):
     @property
     def _kept_rows(self) -> IntArray:
         """The positions of the draws that are complete: those of which each judge's map was kept."""
-        rows: IntArray = self.views["sample"].to_numpy() if self.settings.differ else np.arange(len(self.risk))
+        rows: IntArray = self.views["sample"] if self.settings.differ else np.arange(len(self.risk))
         return rows
 
     def _own_chances(
@@ -338,7 +340,7 @@ class PanelFit(Fit):
         place = {name: code for code, name in enumerate(self.judges)}
         judge = np.array([place.get(name, 0) for name in [*answers.judges, ""]], dtype=np.int64)[answers.judge]
         by_judge = {
-            name: self.posterior[name].to_numpy().reshape(-1, len(self.judges))
+            name: self.posterior[name].reshape(-1, len(self.judges))
             for name in ("side", "attention", "lapse", "centre", "reach")
             if name in self.posterior
         }
@@ -346,7 +348,7 @@ class PanelFit(Fit):
         reach = Reach.on(self.map.graph) if self.settings.reach else None
         for row, at in zip(rows, np.searchsorted(self._kept_rows, rows), strict=True):
             if self.settings.differ:
-                strengths = self.record.sign * self.views["judge_risk"].to_numpy()[at].astype(np.float64)
+                strengths = self.record.sign * self.views["judge_risk"][at].astype(np.float64)
                 d = strengths[judge, first] - strengths[judge, second]
             else:
                 d = self.record.sign * (population[row, first] - population[row, second])
@@ -378,7 +380,7 @@ class PanelFit(Fit):
     @property
     def _population(self) -> FloatArray:
         name = "population_risk" if "population_risk" in self.posterior else "risk"
-        values: FloatArray = self.posterior[name].to_numpy()
+        values: FloatArray = self.posterior[name]
         return values.reshape(-1, values.shape[2])
 
     def _decided(self, rng: np.random.Generator, d: FloatArray, kept: slice) -> FloatArray:
@@ -390,13 +392,13 @@ class PanelFit(Fit):
             d = d + rng.choice([-1.0, 1.0], d.shape) * lean
         won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[kept]))
         if self.settings.lapses:
-            lapse = rng.choice(self.posterior["lapse"].to_numpy().ravel(), d.shape)
+            lapse = rng.choice(self.posterior["lapse"].ravel(), d.shape)
             won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
         share: FloatArray = won / (won + lost)
         return share
 
     def _flat(self, name: str) -> FloatArray:
-        values: FloatArray = self.posterior[name].to_numpy().ravel()
+        values: FloatArray = self.posterior[name].ravel()
         return values
 
     def _judge_risk(self, place: int | None = None) -> FloatArray:
@@ -408,7 +410,7 @@ class PanelFit(Fit):
                 else "it treats judges as alike"
             )
             raise StudyError(f"this fit has no map for each judge: {why}")
-        draws: FloatArray = self.views["judge_risk"].to_numpy()
+        draws: FloatArray = self.views["judge_risk"]
         return (draws if place is None else draws[:, place]).astype(np.float64)
 
     @property
@@ -416,7 +418,7 @@ class PanelFit(Fit):
         """The groups of posterior.nc, including the draws of each judge's map."""
         return (*super().groups, "views")
 
-    def _group(self, group: str) -> xr.Dataset:
+    def _group(self, group: str) -> Named:
         return self.views if group == "views" else super()._group(group)
 
     def _write(self, folder: Path) -> None:
@@ -438,9 +440,9 @@ def run_panel(data: Comparisons, areas: Areas, covariance: Covariance, run: Run)
     built = PanelModel(counts, covariance, settings.variance, parts)
     draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.plan, run.cores, run.watch))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
-    scalars = name_scalars(samples, draws, parts.ties, settings.variance)
+    samples, scalars = name_scalars(samples, draws, parts.ties, settings.variance)
     sign = risk_sign(data.winner_is)
-    name_judges(samples, draws, used.judges, sign)
+    samples = name_judges(samples, draws, used.judges, sign)
     sampling = draws.sampling
     record = begin_record(data, pairs, areas, run, (draws, seconds))(
         correlation=Correlation(covariance.name, covariance.length),
@@ -452,7 +454,7 @@ def run_panel(data: Comparisons, areas: Areas, covariance: Covariance, run: Run)
         diagnostics=diagnose(areas.names, sampling, scalars, seconds),
         view=settings.view,
     )
-    views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else xr.Dataset()
+    views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else Named()
     made = PanelFit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)
     return made.remembering(sampling=sampling, covariance=covariance)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.car import IntrinsicCar
@@ -19,16 +18,16 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import DIFFER_DRAWS, differ_note
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit import draws as kept_draws
 from judgemap.study.fit.draws import (
-    area_coordinates,
     diagnose,
     evenly,
+    label_draws,
     name_scalars,
     named_pairs,
     named_statistics,
 )
 from judgemap.study.fit.judges import PanelFit, decided_chance, silent_note
+from judgemap.study.fit.named import Named, describe
 from judgemap.study.fit.priors import PLAIN, smoother_of
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
@@ -118,8 +117,8 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
     sampling = draws.sampling  # computed before the draws of strengths become draws of risk in place
     statistics = named_statistics(draws)
     samples = named_large_draws(areas, draws, data.winner_is)
-    scalars = name_scalars(samples, draws, rule, settings.variance)
-    risk = samples["risk"].to_numpy()
+    samples, scalars = name_scalars(samples, draws, rule, settings.variance)
+    risk = samples["risk"]
     chosen = risk.reshape(-1, len(areas))[evenly(risk.shape[0] * risk.shape[1], DIFFER_DRAWS)]
     strengths = risk_sign(data.winner_is) * chosen.astype(np.float64)
     record = begun(
@@ -127,7 +126,7 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
         notes=(
             *data_notes(data, counts, areas, settings.model),
             Note(NoteKind.ENGINE, f"With {len(areas):,} areas, strengths were drawn by the sampler for large maps."),
-            *([Note(NoteKind.DRAWS_KEPT, kept)] if (kept := kept_draws.describe(risk.size)) else []),
+            *([Note(NoteKind.DRAWS_KEPT, kept)] if (kept := describe(risk.size)) else []),
             *silent_note(silent),
             *(
                 []
@@ -142,7 +141,7 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
     if rule is None and not settings.differ:
         made = Fit(areas, samples, statistics, pairs, record)
     else:
-        made = PanelFit(areas, samples, statistics, pairs, record, xr.Dataset())
+        made = PanelFit(areas, samples, statistics, pairs, record, Named())
     return made.remembering(sampling=sampling)
 
 
@@ -158,15 +157,9 @@ def model_of_judges(data: Comparisons, areas: Areas, smoother: "Smoother", run: 
     return SparseModel.of_judges(counts, views, fields, ties=settings.rule(data) is not None)
 
 
-def named_large_draws(areas: Areas, draws: Draws, winner_is: str) -> xr.Dataset:
+def named_large_draws(areas: Areas, draws: Draws, winner_is: str) -> Named:
     """Turn strength into risk in place, and label it, so that a nation's draws are never copied."""
     level, risk = draws.level, draws.strengths
     risk -= level[:, :, None].astype(risk.dtype)
     risk *= risk_sign(winner_is)
-    return xr.Dataset(
-        {
-            "risk": (("chain", "draw", "area"), risk),
-            "level": (("chain", "draw"), level),
-        },
-        coords=area_coordinates(areas, *risk.shape[:2]),
-    )
+    return label_draws(areas, risk, level)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from scipy.special import expit
 
 from judgemap.core.assess import posterior
@@ -31,14 +30,16 @@ from judgemap.display import Displayed, drawn
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.verdict import ENDLESS, Evidence, Reach, Verdict, judge_fit
-from judgemap.study.fit.draws import compressed, evenly, thinned
+from judgemap.study.fit.draws import evenly
 from judgemap.study.fit.folder import FIT, new_folder, write_whole
+from judgemap.study.fit.named import Axed, Named, read_groups, thinned, write_groups
 from judgemap.study.fit.priors import PRIORS, covariate_matrix, prior_covariance
 from judgemap.study.fit.record import FitRecord
 from judgemap.study.fit.settings import FitSettings
 
 if TYPE_CHECKING:
     import geopandas
+    import xarray as xr
 
     from judgemap.study.data.comparisons import Comparisons
 
@@ -57,8 +58,9 @@ GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
 class Fit(Displayed):
     """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `record` how the fit was made.
 
-    ``posterior`` has ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``, the mean
-    strength, which comparisons cannot determine; and ``alpha2``, the prior variance α².
+    ``posterior`` holds arrays by name: ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``,
+    the mean strength, which comparisons cannot determine; and ``alpha2``, the prior variance α². `inference_data` has
+    the same for xarray and ArviZ.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -70,9 +72,9 @@ class Fit(Displayed):
     """
 
     map: Areas
-    posterior: xr.Dataset
-    sample_stats: xr.Dataset
-    observed_data: xr.Dataset
+    posterior: Named
+    sample_stats: Named
+    observed_data: Named
     record: FitRecord
 
     @property
@@ -122,13 +124,13 @@ class Fit(Displayed):
     @property
     def risk(self) -> FloatArray:
         """Draws of risk, shape (draws, areas), one chain after another."""
-        values: FloatArray = self.posterior["risk"].to_numpy()
+        values: FloatArray = self.posterior["risk"]
         return values.reshape(-1, values.shape[2])
 
     @property
     def alpha(self) -> FloatArray:
         """Draws of α, the standard deviation of the prior."""
-        draws: FloatArray = np.sqrt(self.posterior["alpha2"].to_numpy().ravel())
+        draws: FloatArray = np.sqrt(self.posterior["alpha2"].ravel())
         return draws
 
     @cached_property
@@ -183,7 +185,7 @@ class Fit(Displayed):
     @property
     def strengths(self) -> FloatArray:
         """Draws of λ, uncentred, (draws, areas)."""
-        level: FloatArray = self.posterior["level"].to_numpy().reshape(-1, 1)
+        level: FloatArray = self.posterior["level"].reshape(-1, 1)
         return self.record.sign * self.risk + level
 
     @property
@@ -193,7 +195,7 @@ class Fit(Displayed):
         ``odds`` is e^β: how many times the odds of being judged riskier. `carried` says how much of the map they carry.
         """
         names = self.settings.covariate_names
-        draws = self.posterior["effect"].to_numpy().reshape(-1, len(names)) if names else np.empty((1, 0))
+        draws = self.posterior["effect"].reshape(-1, len(names)) if names else np.empty((1, 0))
         low, median, high = np.exp(np.quantile(draws, [0.025, 0.5, 0.975], axis=0))
         rises = (draws > 0).mean(axis=0)
         table = {"covariate": list(names), "odds": median, "odds_low": low, "odds_high": high, "p_raises": rises}
@@ -202,7 +204,7 @@ class Fit(Displayed):
     @property
     def carried(self) -> FloatArray:
         """Draws of the share of the map that the covariates carry, between 0 and 1; none without covariates."""
-        return self.posterior["carried"].to_numpy().ravel() if self.settings.covariates else np.empty(0)
+        return self.posterior["carried"].ravel() if self.settings.covariates else np.empty(0)
 
     @property
     def order(self) -> IntArray:
@@ -339,7 +341,7 @@ class Fit(Displayed):
         """The comparisons that the fit was made from; None if it was read from a folder, which does not keep them."""
         return None
 
-    def log_likelihood(self, data: "Comparisons") -> xr.DataArray:
+    def log_likelihood(self, data: "Comparisons") -> "xr.DataArray":
         """Return the log-probability of each answer, given each draw; when judges differ, given the judge's own map.
 
         Parameters
@@ -360,6 +362,8 @@ class Fit(Displayed):
         values = np.empty((rows.size, int(used.sum())))
         for place, chances in enumerate(self._answer_logs(answers, rows.ravel())):
             values[place] = np.choose(answers.outcome, chances)  # left, right, tie
+        import xarray as xr
+
         return xr.DataArray(
             values.reshape(*rows.shape, -1),
             dims=("chain", "draw", "answer"),
@@ -391,13 +395,15 @@ class Fit(Displayed):
             yield log_chances(self._rule, eta, odds(eta), chance[row])
 
     @cached_property
-    def inference_data(self) -> xr.DataTree:
+    def inference_data(self) -> "xr.DataTree":
         """The fit as ArviZ takes it: posterior, sample_stats, observed_data, with provenance as attributes.
 
         A fit that knows its `answers` also has their log_likelihood, for ``az.loo``. ArviZ itself is an extra,
         ``judgemap[arviz]``; its versions before 1 read ``az.InferenceData.from_datatree(fit.inference_data)``.
         """
-        groups = {group: self._group(group) for group in GROUPS}
+        import xarray as xr
+
+        groups = {group: self._group(group).to_xarray() for group in GROUPS}
         if self.answers is not None:
             groups["log_likelihood"] = self.log_likelihood(self.answers).to_dataset()
         tree = xr.DataTree.from_dict(groups)
@@ -407,7 +413,7 @@ class Fit(Displayed):
     @cached_property
     def sampling(self) -> Sampling:
         """R-hat and effective sample sizes of every area's risk."""
-        return assess_sampling(self.posterior["risk"].to_numpy())
+        return assess_sampling(self.posterior["risk"])
 
     @cached_property
     def covariance(self) -> Covariance:
@@ -487,9 +493,9 @@ class Fit(Displayed):
     def counts(self) -> PairCounts:
         """How often each pair was compared, and how often its first area won."""
         pairs = self.observed_data
-        ends = (self.map.index(pairs[end].to_numpy().tolist()) for end in ("first", "second"))
+        ends = (self.map.index(pairs[end].tolist()) for end in ("first", "second"))
         names = ("n", "wins", "ties") if "ties" in pairs else ("n", "wins")
-        return PairCounts(len(self.map), *ends, *(pairs[name].to_numpy() for name in names))
+        return PairCounts(len(self.map), *ends, *(pairs[name] for name in names))
 
     @cached_property
     def reach(self) -> Reach:
@@ -583,23 +589,19 @@ class Fit(Displayed):
             frame.to_file(folder / "areas.geojson", driver="GeoJSON", COORDINATE_PRECISION=6)
         if self.map.figures is not None:
             (folder / "figures.csv").write_text(self.map.figures.to_csv(), encoding="utf-8")
-        for group in self.groups:
-            dataset = self._group(group).assign_attrs(self._attributes())
-            if group == "posterior":
-                dataset, encoding = thinned(dataset)
-            else:
-                encoding = compressed(dataset)
-            dataset.to_netcdf(folder / "posterior.nc", mode="a", group=group, engine="h5netcdf", encoding=encoding)
+        groups = {group: self._group(group) for group in self.groups}
+        groups["posterior"] = thinned(self.posterior)
+        write_groups(folder / "posterior.nc", groups, self._attributes())
         (folder / FIT[0]).write_text(self._record_text(), encoding="utf-8")
 
     def _record_text(self) -> str:
         return json.dumps(self.record.to_dict(), indent=2, ensure_ascii=False) + "\n"
 
-    def _group(self, group: str) -> xr.Dataset:
+    def _group(self, group: str) -> Named:
         if group == "constant_data":
-            return xr.Dataset({"edges": (("edge", "end"), self.map.graph.edges)})
-        dataset: xr.Dataset = getattr(self, group)
-        return dataset
+            return Named({"edges": Axed(("edge", "end"), self.map.graph.edges)})
+        named: Named = getattr(self, group)
+        return named
 
     def _attributes(self) -> dict[str, str]:
         made = replace(self.record, verdict=None).to_dict()  # a verdict comes after the draws, and goes into fit.json
@@ -642,15 +644,11 @@ def load_fit(folder: str | Path) -> Fit:
 
 
 def _load(folder: Path) -> Fit:
-    groups = {group: xr.load_dataset(folder / "posterior.nc", group=group, engine="h5netcdf") for group in GROUPS}
+    groups = read_groups(folder / "posterior.nc")
     record = FitRecord.from_dict(json.loads((folder / "fit.json").read_text(encoding="utf-8")))
-    if record.of_panel:
-        groups["views"] = xr.load_dataset(folder / "posterior.nc", group="views", engine="h5netcdf")
-    for dataset in groups.values():
-        dataset.attrs.clear()
     samples = groups["posterior"]
-    ids, names = (tuple(str(each) for each in samples[column].to_numpy()) for column in ("area", "name"))
-    graph = AreaGraph(len(ids), groups["constant_data"]["edges"].to_numpy())
+    ids, names = (tuple(samples[column].tolist()) for column in ("area", "name"))
+    graph = AreaGraph(len(ids), groups["constant_data"]["edges"])
     areas = Areas(ids, names, graph, _geometry(folder, ids), record.bridges)
     if (folder / "figures.csv").exists():
         areas = areas.with_figures(folder / "figures.csv")

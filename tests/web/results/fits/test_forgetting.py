@@ -61,7 +61,7 @@ def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, l
     assert (run.status, run.rows) == ("done", rows)
     assert list(run.pictures.values_list("name", flat=True)) == ["map"]
     assert "a judge who withdrew and others" in run.files.briefing
-    assert set(open_fit(run).observed_data) == {"n", "wins"}, "the files know pairs and no judges"
+    assert set(open_fit(run).observed_data.arrays) == {"n", "wins"}, "the files know pairs and no judges"
 
 
 def test_files_and_log_do_not_name_a_judge_with_one_answer(judged, ask, make, leave):

@@ -204,8 +204,8 @@ def notes(fit: Fit) -> tuple[str, ...]:
 def pair_counts(fit: Fit) -> PairCounts:
     """Return the pair counts that a fit was made from."""
     where = {area: place for place, area in enumerate(fit.map.ids)}
-    ends = [[where[str(each)] for each in fit.observed_data[end].to_numpy()] for end in ("first", "second")]
-    columns = [fit.observed_data[name].to_numpy() for name in ("n", "wins", "ties") if name in fit.observed_data]
+    ends = [[where[str(each)] for each in fit.observed_data[end]] for end in ("first", "second")]
+    columns = [fit.observed_data[name] for name in ("n", "wins", "ties") if name in fit.observed_data]
     return PairCounts(len(fit.map), np.array(ends[0]), np.array(ends[1]), *columns)
 
 
