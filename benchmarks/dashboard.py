@@ -90,7 +90,7 @@ def measure(database_url: str, data: Path) -> list[dict[str, object]]:
     os.environ["DATABASE_URL"] = database_url
     from judgemap.web import start
 
-    start.connect(data)
+    start.connect(data, create=True)
     from django.conf import settings
 
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"

@@ -58,7 +58,7 @@ def main() -> int:
         return time_judging()
     with tempfile.TemporaryDirectory(prefix="judgemap-drafts-") as path:
         folder = Path(path)
-        start.connect(folder / "data")
+        start.connect(folder / "data", create=True)
         start.collect_static()
         rows = [measure(folder, size) for size in SIZES]
     result = {

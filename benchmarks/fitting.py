@@ -27,7 +27,7 @@ import sys
 from pathlib import Path
 from judgemap.web import start
 data = Path(sys.argv[1])
-start.connect(data)
+start.connect(data, create=True)
 from judgemap.web.demo.study import prepare_demo
 from judgemap.web.results.models import FitRun
 made = prepare_demo(data, 1, lambda text: None)

@@ -332,7 +332,7 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
     os.environ["DATABASE_URL"] = url
     from judgemap.web import start
 
-    start.connect(data)
+    start.connect(data, create=True)
     from django.conf import settings
 
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
