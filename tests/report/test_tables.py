@@ -48,7 +48,8 @@ def test_negative_numbers_have_a_true_minus():
 
 def test_groups_are_listed_by_risk(fit):
     by = group_areas(fit.map, ["A to L" if name < "M" else "M to Z" for name in fit.map.names])
-    table, found = by_group(fit, by), results_by(fit, by)
+    found = results_by(fit, by)
+    table = by_group(by, found)
     assert [row[1].text for row in table.rows] == found["group"].tolist()
     assert table.rows[0][3].text == signed(found["risk_median"][0])
     assert [str(column.heading) for column in table.columns][-1] == "P(highest)"

@@ -301,3 +301,48 @@ def _number(cell: str, *, thousands: bool) -> float | None:
 
 def _known(values: FloatArray) -> FloatArray:
     return values[np.isfinite(values)]
+
+
+REGION = "region"
+"""What the larger place of each area is called, if names give it."""
+MOST_REGIONS = 400
+"""A column with more groups than this is no help to somebody who reads a large map."""
+NUMBERED = re.compile(r"^(?P<region>.*?\w.*?)[\s,.–-]+(?:\d[\w/.-]*|[A-Z])$")
+"""A name that ends in a number or a letter, such as "Nottingham 012A", and what comes before."""
+LEAST_SHARE = 0.9
+"""Names are taken to contain regions if at least this share of the areas is in a region with others."""
+
+
+def regions_in(names: Sequence[str]) -> list[str]:
+    """Return the region that each area's name gives, or only empty strings if names have no such form.
+
+    >>> regions_in(["Nottingham 012A", "Nottingham 012B", "West Berkshire 001C", "West Berkshire 002A"])
+    ['Nottingham', 'Nottingham', 'West Berkshire', 'West Berkshire']
+    >>> regions_in(["Castle", "Trent", "Hyde Park"])
+    ['', '', '']
+    """
+    found = [match["region"] if (match := NUMBERED.match(name)) else "" for name in names]
+    return _worth_it(found)
+
+
+def _worth_it(regions: Sequence[str]) -> list[str]:
+    """Keep regions that help to choose: several of them, nearly all with more than one area."""
+    count = Counter(regions)
+    shared = sum(areas for region, areas in count.items() if region and areas > 1)
+    helpful = len(count.keys() - {""}) > 1 and shared >= LEAST_SHARE * len(regions)
+    return list(regions) if helpful else [""] * len(regions)
+
+
+def regions_of(areas: Areas) -> tuple[str, tuple[str, ...]] | None:
+    """Return what the regions of a map are called and the region of each area; None if nothing says.
+
+    They are the first column of its figures that has few enough groups, or else part of the areas' names.
+
+    >>> from judgemap.core.model.graph import AreaGraph
+    >>> regions_of(Areas(("1", "2", "3", "4"), ("Ash 1", "Ash 2", "Elm 1", "Elm 2"), AreaGraph(4, [])))
+    ('region', ('Ash', 'Ash', 'Elm', 'Elm'))
+    """
+    figures = areas.figures
+    columns = () if figures is None else [(name, figures.groups(name)) for name in figures.groupings]
+    named = (REGION, tuple(regions_in(areas.names)))
+    return next((each for each in (*columns, named) if 1 < len(set(each[1]) - {""}) <= MOST_REGIONS), None)

@@ -1,6 +1,7 @@
 """Maps: areas shaded by a fit or a prior, or a network drawing if there is no boundary file."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
+from matplotlib.patheffects import Normal, Stroke
+from matplotlib.transforms import Affine2D
 from numpy.typing import ArrayLike
+from scipy.ndimage import uniform_filter
 
 from judgemap.core.model.prior import Covariance
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
+from judgemap.geo.drawing.squares import LARGE
+from judgemap.geo.figures import regions_of
 from judgemap.geo.maps import Areas
 from judgemap.report.figures import layout as network
 from judgemap.report.figures.colours import (
@@ -30,13 +36,16 @@ from judgemap.report.figures.colours import (
 )
 from judgemap.report.figures.layout import free_spots
 from judgemap.report.figures.picture import FAINT, INK, MISSED, QUIET, SMALL, WIDTH, Picture, figure_of, style
-from judgemap.report.words.text import number
+from judgemap.report.words.text import number, shortened
+from judgemap.study.assess.beside import ByRegion
 from judgemap.study.fit.result import Fit
 
 if TYPE_CHECKING:
     import shapely
 
 MARGIN = 6.0
+TYPICAL = (0.003, 0.997)
+"""The part of the areas of a large map from which the classes of its legend are chosen."""
 TALLEST = 400.0
 """The greatest height of a map, in points; a taller map is drawn narrower than the page instead."""
 
@@ -49,7 +58,7 @@ class Ground:
     """A drawing of the areas that can be coloured: `points` has a place inside each, `room` the width around it.
 
     `shapes` are the outlines, empty for a network; `rim` is the outline of the whole map; `kilometre` is the length of
-    one on paper, or nan if that is not known.
+    one on paper, or nan if that is not known. A large map has the borders of its `regions`, and `insets` below it.
     """
 
     areas: Areas
@@ -59,11 +68,18 @@ class Ground:
     shapes: tuple[Path, ...] = ()
     rim: Path | None = None
     kilometre: float = float("nan")
+    regions: Path | None = None
+    insets: tuple["Inset", ...] = ()
 
     @property
     def is_map(self) -> bool:
         """Whether the areas have outlines."""
         return bool(self.shapes)
+
+    @property
+    def below(self) -> float:
+        """The height that insets take below the map."""
+        return INSET + 22.0 if self.insets else 0.0
 
     def paint(self, axes: Axes, members: IntArray, colour: str, edge: str = "white") -> None:
         """Fill areas with a colour."""
@@ -72,6 +88,8 @@ class Ground:
         if self.is_map:
             path = Path.make_compound_path(*(self.shapes[area] for area in members))
             line = float(np.clip(np.median(self.room) / 40, 0.15, 0.5))
+            # Borders would cover areas as small as those of a large map; in their own colour, they close the gaps.
+            edge = colour if len(self.shapes) > LARGE else edge
             _draw(axes, path, facecolor=colour, edgecolor=edge, linewidth=line, zorder=1)
         else:
             self._mark(axes, members, self.room[0], color=colour, markeredgecolor=QUIET, markeredgewidth=0.6, zorder=3)
@@ -82,8 +100,22 @@ class Ground:
         for each, colour in enumerate(colours):
             self.paint(axes, np.flatnonzero(classes == each), colour)
 
+    def enlarge(self, axes: Axes, classes: IntArray, colours: Sequence[str]) -> None:
+        """Draw the insets, if there are any, in the same colours."""
+        for inset in self.insets:
+            inset.frame(axes)
+            if self.regions is not None:
+                inset.draw(axes, self.regions, fill=False, edgecolor=INK, linewidth=0.6, zorder=2)
+            for each in np.unique(classes[inset.members]):
+                path = Path.make_compound_path(
+                    *(self.shapes[area] for area in inset.members[classes[inset.members] == each])
+                )
+                inset.draw(axes, path, facecolor=colours[each], edgecolor=colours[each], linewidth=0.2, zorder=1)
+
     def frame(self, axes: Axes) -> None:
         """Draw the outline of the map, or the lines between neighbours."""
+        if self.regions is not None:
+            _draw(axes, self.regions, fill=False, edgecolor=INK, linewidth=0.3, zorder=2)
         if self.rim is not None:
             _draw(axes, self.rim, fill=False, edgecolor=QUIET, linewidth=0.6, zorder=2)
         elif not self.is_map:
@@ -112,6 +144,69 @@ class Ground:
         axes.plot(*self.points[members].T, "o", markersize=width, clip_on=False, **look)
 
 
+INSETS, INSET, WINDOW, FEWEST = 3, 112.0, 18.0, 50
+"""How many parts of a large map are drawn larger, how wide in points, how wide they are on the map itself, and how many
+areas they have at least."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inset:
+    """A crowded part of a large map, a square around `middle`, drawn again and larger around `place`."""
+
+    middle: FloatArray
+    place: FloatArray
+    name: str
+    members: IntArray
+
+    def draw(self, axes: Axes, path: Path, **look: Any) -> None:  # noqa: ANN401 - matplotlib's patch properties
+        """Draw what there is of a path inside the square."""
+        larger = Affine2D().translate(*-self.middle).scale(INSET / WINDOW).translate(*self.place)
+        patch = PathPatch(path, transform=larger + axes.transData, joinstyle="round", **look)
+        axes.add_artist(patch).set_clip_path(_square(self.place, INSET), axes.transData)
+
+    def frame(self, axes: Axes) -> None:
+        """Draw the square on the map and around the inset, and its name below that."""
+        for middle, side in ((self.middle, WINDOW), (self.place, INSET)):
+            _draw(axes, _square(middle, side), fill=False, edgecolor=INK, linewidth=0.8, zorder=3)
+        letter, under = self.name[0], self.place - [INSET / 2, INSET / 2 + 3]
+        axes.text(under[0], under[1], shortened(self.name, 20), fontsize=SMALL, va="top")
+        x, y = self.middle + np.array([WINDOW / 2 + 1.5, 0])
+        axes.text(x, y, letter, fontsize=SMALL, fontweight="bold", va="center", zorder=6, path_effects=HALO)
+
+
+HALO = (Stroke(linewidth=2.5, foreground="white"), Normal())
+
+
+def _square(middle: FloatArray, side: float) -> Path:
+    return Path(middle + side * np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5], [-0.5, -0.5]]))
+
+
+def _insets(areas: Areas, points: FloatArray, labels: Sequence[str]) -> tuple[Inset, ...]:
+    """Choose the most crowded squares of a map, if they are much more crowded than the rest, and lay them out below.
+
+    They are named after the region that has most of the areas in their middle, or else an area there.
+    """
+    step, found = WINDOW / 6, list[Inset]()
+    cells, corner = (points / step).astype(np.int64), points.min(axis=0)
+    usual = len(points) * WINDOW**2 / np.prod(points.max(axis=0) - corner)
+    left = np.ones(len(points), dtype=bool)
+    for which in range(INSETS):
+        counts = np.zeros(cells.max(axis=0) + 1)
+        np.add.at(counts, tuple(cells[left].T), 1)
+        crowd = uniform_filter(counts, 6, mode="constant") * 36
+        if crowd.max() < max(3 * usual, FEWEST):
+            break
+        middle: FloatArray = np.array(np.unravel_index(crowd.argmax(), crowd.shape), dtype=np.float64) * step
+        away = np.abs(points - middle).max(axis=1)
+        members = np.flatnonzero(away < 0.7 * WINDOW)  # larger areas reach in from outside
+        central = members[away[members] < max(WINDOW / 4, away.min() + 1e-9)]
+        name = Counter((labels or areas.names)[area] for area in central).most_common(1)[0][0]
+        place = np.array([INSET / 2 + MARGIN + which * (INSET + 6), -INSET / 2 - 4])
+        found.append(Inset(middle, place, f"{'ABC'[which]}  {name}", members))
+        left &= away > WINDOW  # so that squares do not overlap
+    return tuple(found)
+
+
 @lru_cache(maxsize=4)
 def ground(areas: Areas) -> Ground:
     """Lay the areas out on paper, north up: as a map if they have outlines, otherwise as a network of circles.
@@ -130,21 +225,44 @@ def _map(areas: Areas) -> Ground:
 
     outlines = in_metres(areas.to_frame().geometry)
     polygons = np.asarray(outlines.array, dtype=object)
-    corners = shapely.bounds(polygons)
-    scale, shift, height = _fit_paper(np.array([corners[:, :2].min(axis=0), corners[:, 2:].max(axis=0)]))
+    corners, large = shapely.bounds(polygons), len(areas) > LARGE
+    box = np.array([corners[:, :2].min(axis=0), corners[:, 2:].max(axis=0)])
+    scale, shift, height = _fit_paper(box, TALLEST - INSET / 2 if large else TALLEST)
     polygons = shapely.transform(polygons, lambda places: places * scale + shift)
     polygons = shapely.coverage_simplify(_without_specks(polygons), FINEST)
     middle = shapely.point_on_surface(polygons)
+    points = np.column_stack([shapely.get_x(middle), shapely.get_y(middle)])
+    _, labels = (regions_of(areas) if large else None) or ("", ())
+    joined = _joined(polygons, labels) if labels else polygons
     known = outlines.crs is not None and (outlines.crs.is_geographic or outlines.crs.is_projected)
     return Ground(
         areas,
-        points=np.column_stack([shapely.get_x(middle), shapely.get_y(middle)]),
+        points=points,
         room=np.sqrt(shapely.area(polygons)),
         height=height,
         shapes=tuple(_path(shapely.get_parts(polygon)) for polygon in polygons),
-        rim=_path(shapely.get_parts(shapely.union_all(polygons, grid_size=0.01))),
+        rim=_path(shapely.get_parts(shapely.union_all(joined, grid_size=0.01))),
         kilometre=1000 * scale if known else float("nan"),
+        regions=_path(shapely.get_parts(joined)) if labels else None,
+        insets=_insets(areas, points, labels) if large else (),
     )
+
+
+def _joined(polygons: np.ndarray, labels: Sequence[str]) -> np.ndarray:
+    """Join the areas of each region."""
+    of_region = np.array(labels)
+    order = np.argsort(of_region, kind="stable")
+    parts = np.split(polygons[order], np.flatnonzero(np.diff(np.unique(of_region, return_inverse=True)[1][order])) + 1)
+    return np.array([_union(each) for each in parts], dtype=object)
+
+
+def _union(polygons: np.ndarray) -> "shapely.Geometry":
+    import shapely
+
+    try:
+        return shapely.coverage_union_all(polygons)
+    except shapely.errors.GEOSException:  # areas that overlap are not a coverage, and take longer
+        return shapely.union_all(polygons, grid_size=0.01)
 
 
 def _network(areas: Areas) -> Ground:
@@ -158,10 +276,10 @@ def _network(areas: Areas) -> Ground:
     return Ground(areas, points * scale + shift, room, height)
 
 
-def _fit_paper(box: FloatArray) -> tuple[float, FloatArray, float]:
+def _fit_paper(box: FloatArray, tallest: float = TALLEST) -> tuple[float, FloatArray, float]:
     """Return the scale and shift that centre a box on paper, and the height it takes."""
     size = np.maximum(np.ptp(box, axis=0), 1e-9 + 1e-6 * np.ptp(box))
-    scale = float(min((WIDTH - 2 * MARGIN) / size[0], (TALLEST - 2 * MARGIN) / size[1]))
+    scale = float(min((WIDTH - 2 * MARGIN) / size[0], (tallest - 2 * MARGIN) / size[1]))
     height = float(size[1] * scale + 2 * MARGIN)
     return scale, np.array([WIDTH, height]) / 2 - box.mean(axis=0) * scale, height
 
@@ -205,8 +323,10 @@ NO_MAP = (
 )
 
 
-def risk_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
+def risk_map(fit: Fit, title: str = "", *, regions: ByRegion | None = None, ax: Axes | None = None) -> Picture:
     """Draw the posterior median of risk, with the ten highest areas numbered as in `tables.highest_risk`.
+
+    Given ``regions``, number the ten highest of those, each on an area in its middle.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -214,13 +334,23 @@ def risk_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
     >>> picture.alt[:44]
     'Map of 77 areas shaded by estimated risk (0 '
     """
-    first = fit.order[:10]
+    first = fit.order[:10] if regions is None else np.array(list(_middles(fit.map, regions)))
+    which = "highest" if regions is None else f"of highest mean risk, by {regions.by.name}"
     caption = (
         "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it. "
-        f"Numbers mark the {len(first)} highest."
+        f"Numbers mark the {len(first)} {which}."
     )
     risk = fit.areas["risk_median"].to_numpy()
     return choropleth(fit.map, risk, RISK, caption, title=title, numbered=first.tolist(), ax=ax)
+
+
+def _middles(areas: Areas, regions: ByRegion) -> Iterator[int]:
+    """Yield, for each of the ten highest regions, the area nearest to the middle of its areas."""
+    points, labels = ground(areas).points, np.array(regions.by.labels)
+    for name in regions.table["group"][:10]:
+        members = np.flatnonzero(labels == name)
+        away = points[members] - np.median(points[members], axis=0)
+        yield int(members[np.hypot(*away.T).argmin()])
 
 
 def uncertainty_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Picture:
@@ -312,16 +442,20 @@ def choropleth(
     if not np.all(np.isfinite(shown)):
         name = areas.names[int(np.flatnonzero(~np.isfinite(shown))[0])]
         raise StudyError(f"area {name!r} has no finite value to draw; give it one, or leave it off the map")
-    place = ground(areas)
-    classes, limits = scale.classify(shown)
+    place, large = ground(areas), len(areas) > LARGE
+    # A few of so many areas lie so far out that nearly all others would share two colours.
+    classes, limits = scale.classify(np.clip(shown, *np.quantile(shown, TYPICAL)) if large else shown)
+    caption += " The colours at the ends also hold what lies beyond." if large else ""
     colours = scale.shades(limits)
+    below = place.below
     with style():
-        figure, axes = sheet(place.height + LEGEND, title, LEGEND, ax)
+        figure, axes = sheet(place.height + below + LEGEND, title, below + LEGEND, ax)
         place.shade(axes, classes, colours)
+        place.enlarge(axes, classes, colours)
         for area in outlined:
             place.outline(axes, area)
         _number(axes, place, numbered, [colours[classes[area]] for area in numbered])
-        _legend(axes, scale, limits, colours)
+        _legend(axes, scale, limits, colours, -below)
         _compass(axes, place)
         fit_size(axes)
     order = np.argsort(-shown, kind="stable")
@@ -336,8 +470,12 @@ def kind_of(areas: Areas) -> str:
 
 
 def drawn_how(areas: Areas) -> str:
-    """Return the sentence of a caption that explains a network drawing; empty for a map."""
-    return NO_MAP if areas.geometry is None else ""
+    """Return the sentence of a caption that explains a network drawing or a large map; empty for any other."""
+    if areas.geometry is None:
+        return NO_MAP
+    place = ground(areas)
+    lines = " Lines are the borders of regions." if place.regions is not None else ""
+    return lines + (" The squares with letters are drawn larger below the map." if place.insets else "")
 
 
 def sheet(height: float, title: str, below: float = 0.0, axes: Axes | None = None) -> tuple[Figure, Axes]:
@@ -372,11 +510,11 @@ def fit_size(axes: Axes) -> None:
         patch.set_linewidth(scale * patch.get_linewidth())
 
 
-def _legend(axes: Axes, scale: Scale, limits: FloatArray, colours: list[str]) -> None:
-    """Draw a bar of the classes' colours, with their limits, a title, and words at the ends."""
-    left, width, top, height = 10.0, 262.0, -18.0, 12.0
+def _legend(axes: Axes, scale: Scale, limits: FloatArray, colours: list[str], foot: float) -> None:
+    """Draw a bar of the classes' colours below ``foot``, with their limits, a title, and words at the ends."""
+    left, width, top, height = 10.0, 262.0, foot - 18.0, 12.0
     step = width / len(colours)
-    axes.text(left, -4, scale.title, va="top")
+    axes.text(left, foot - 4, scale.title, va="top")
     for each, colour in enumerate(colours):
         axes.add_patch(Rectangle((left + each * step, top - height), step, height, color=colour, linewidth=0))
     axes.add_patch(Rectangle((left, top - height), width, height, fill=False, edgecolor=QUIET, linewidth=0.5))
@@ -390,7 +528,7 @@ def _compass(axes: Axes, place: Ground) -> None:
     """Draw a scale bar and a north arrow."""
     if not np.isfinite(place.kilometre):
         return
-    right, y = WIDTH - 10.0, -30.0
+    right, y = WIDTH - 10.0, -place.below - 30.0
     length = 1 / round_step(place.kilometre / 48.0, (1, 2, 5, 10))  # the longest round length within 48 points
     axes.plot([right - length * place.kilometre, right], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt")
     axes.text(right, y - 3, f"{length:g} km", fontsize=SMALL, va="top", ha="right")

@@ -18,6 +18,7 @@ from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -171,6 +172,12 @@ def draw_keys(onto: Axes | Figure, colours: Sequence[str], words: Sequence[str],
     onto.legend(handles=boxes, frameon=False, fontsize=SMALL, **look)
 
 
+MOST_POINTS, MARK = 40_000, 5
+"""With more points than this, lines, areas and what lies under them are drawn as dots; a mark counts as several."""
+FINENESS = 200
+"""Dots to the inch."""
+
+
 @dataclass(frozen=True, eq=False)
 class Picture:
     """A figure, a description for people who cannot see it (`alt`), and the sentence below it (`caption`).
@@ -182,6 +189,19 @@ class Picture:
     figure: Figure
     alt: str
     caption: str = ""
+
+    def __post_init__(self) -> None:
+        """Draw what has very many points as dots, so that neither a file nor the time to show it grows with the map."""
+        for axes in self.figure.axes:
+            drawn: dict[Artist, int] = {each: np.shape(each.get_path().vertices)[0] for each in axes.patches}
+            drawn |= {each: MARK * np.shape(each.get_path().vertices)[0] for each in axes.lines}
+            drawn |= {
+                each: MARK * max(len(each.get_paths()), np.shape(each.get_offsets())[0]) for each in axes.collections
+            }
+            if sum(drawn.values()) > MOST_POINTS:
+                largest = max(drawn.values())
+                top = max(each.get_zorder() for each, points in drawn.items() if points > largest / 20)
+                axes.set_rasterization_zorder(top + 0.1)
 
     def svg(self) -> str:
         """Return the picture as an SVG element, with its text as text and `alt` as its description."""
@@ -202,7 +222,7 @@ class Picture:
 
     def _written(self, kind: str, **options: Any) -> bytes:  # noqa: ANN401 - matplotlib's options
         with style(), io.BytesIO() as written:
-            self.figure.savefig(written, format=kind, **options)
+            self.figure.savefig(written, format=kind, **{"dpi": FINENESS, **options})
             return written.getvalue()
 
     def save(self, path: str | Path, millimetres: float = COLUMN) -> Path:

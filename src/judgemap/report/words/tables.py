@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from judgemap.errors import StudyError
 from judgemap.report.words.text import capital, number_sentence, partition_sentence, percentage, signed, times_in_ten
-from judgemap.study.assess.beside import Grouping, beside, results_by
+from judgemap.study.assess.beside import ByRegion, Grouping, beside
 from judgemap.study.assess.comparing import compare_many
 from judgemap.study.assess.findings import NOT_CAUSE
 from judgemap.study.assess.verdict import Verdict
@@ -134,9 +135,50 @@ def _width(text: str) -> int:
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
-def by_group(fit: Fit, by: Grouping) -> Table:
-    """List the groups of areas, the highest risk first, with 95 % intervals of risk and rank."""
-    found = results_by(fit, by)
+def highest_regions(fit: Fit, regions: ByRegion, count: int = 10) -> Table:
+    """List the regions of highest mean risk for decision makers, with the area of highest risk in each."""
+    by, names = regions.by, fit.map.names
+    picked = dict(zip(by.names, by.means(fit.judged_riskier[None])[0], strict=True))
+    rows = tuple(
+        (
+            Cell(str(group["rank"]), f"{group['rank_low']}–{group['rank_high']}"),
+            Cell(group["group"]),
+            Cell(times_in_ten(picked[group["group"]])),
+            Cell(_within(names[highest[0]], group["group"])),
+        )
+        for group, highest in zip(regions.table[:count].to_dict("records"), regions.highest, strict=False)
+    )
+    columns = (
+        Column(Cell("Rank", "95 % interval"), numeric=True),
+        Column(Cell(capital(by.name))),
+        Column(Cell("Picked as riskier than average"), numeric=True),
+        Column(Cell("Its highest area")),
+    )
+    return Table(f"The {len(rows)} of highest mean risk, by {by.name}", columns, rows)
+
+
+def _within(name: str, region: str) -> str:
+    """Leave a region's name out of the name of its area."""
+    return name.removeprefix(region).lstrip(" ,.–-") or name
+
+
+MOST_ROWS = 400
+"""How many regions a briefing lists."""
+
+
+def with_highest(fit: Fit, regions: ByRegion) -> Table:
+    """List the regions as `by_group` does, with the areas of highest risk in each and their ranks among all areas."""
+    found = by_group(regions.by, regions.table[:MOST_ROWS])
+    rank, names = fit.areas["rank"].to_numpy(), fit.map.names
+    rows = tuple(
+        (*row, Cell(", ".join(f"{_within(names[at], row[1].text)} ({rank[at]:,})" for at in each)))
+        for row, each in zip(found.rows, regions.highest, strict=False)
+    )
+    return Table(found.caption, (*found.columns, Column(Cell("Highest areas", "rank among all"))), rows)
+
+
+def by_group(by: Grouping, found: pd.DataFrame) -> Table:
+    """List the groups of areas as `results_by` found them, with 95 % intervals of risk and rank."""
     chance = found.columns[-1]
     rows = tuple(
         (

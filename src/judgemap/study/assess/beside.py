@@ -3,6 +3,7 @@
 Both are worked out draw by draw, so that what is uncertain on the map is uncertain here too.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 from scipy.special import ndtri
 
 from judgemap.core.assess.posterior import INTERVAL, ranks, summarise
@@ -17,7 +19,8 @@ from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
-from judgemap.geo.figures import MAPS, Figures, read_figures
+from judgemap.geo.drawing.squares import LARGE
+from judgemap.geo.figures import MAPS, Figures, read_figures, regions_of
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.findings import EQUAL, Beside, Follows, StandsOut
 from judgemap.study.fit.draws import evenly
@@ -68,12 +71,20 @@ class Grouping:
         return words.get(self.weighted_by, f"weighted by {self.weighted_by}")
 
     @property
-    def shares(self) -> FloatArray:
+    def shares(self) -> sparse.csr_array:
         """The weight of each area (column) in each group (row); every row sums to 1."""
-        labels = np.array(self.labels)
-        inside = np.array([(labels == name) * self.weights for name in self.names])
-        shares: FloatArray = inside / inside.sum(axis=1, keepdims=True)
-        return shares
+        row = {name: at for at, name in enumerate(self.names)}
+        inside = np.flatnonzero(np.array(self.labels) != "")
+        groups = np.array([row[self.labels[at]] for at in inside])
+        weights = self.weights[inside] / np.bincount(groups, self.weights[inside])[groups]
+        return sparse.csr_array((weights, (groups, inside)), shape=(len(row), len(self.labels)))
+
+    def means(self, values: FloatArray) -> FloatArray:
+        """Return the mean of each group (column) in every row of values of the areas, a few rows at a time."""
+        shares, (rows, areas) = self.shares, values.shape
+        parts = [shares @ values[part].T for part in pieces(rows, max(1, AT_A_TIME // areas))]
+        means: FloatArray = np.concatenate(parts, axis=1).T
+        return means
 
 
 def group_areas(areas: Areas, by: "str | Path | Sequence[str]", *, weights: str = EQUAL) -> Grouping:
@@ -182,14 +193,14 @@ def results_by(
     """
     if not isinstance(by, Grouping):
         by = group_areas(fit.map, by, weights=weights)
-    risk, count = fit.risk @ by.shares.T, len(by.names)
+    risk, count = by.means(fit.risk), len(by.names)
     top = min(top or (10 if count > 10 else 1), count)
     told = summarise(risk, top)
-    labels = np.array(by.labels)
+    size = Counter(by.labels)
     frame = pd.DataFrame(
         {
             "group": by.names,
-            "areas": [int((labels == name).sum()) for name in by.names],
+            "areas": [size[name] for name in by.names],
             "risk_median": told.median,
             "risk_mean": told.mean,
             "risk_sd": told.sd,
@@ -202,6 +213,40 @@ def results_by(
         }
     )
     return frame.sort_values("rank", ignore_index=True)
+
+
+HIGHEST = 3
+"""How many areas of each region are named."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByRegion:
+    """The results of a large map by its regions, the highest first."""
+
+    by: Grouping
+    table: pd.DataFrame
+    """As `results_by` returns it."""
+    highest: tuple[IntArray, ...]
+    """The areas of highest risk in each region, by position."""
+
+
+def by_region(fit: Fit, groups: Sequence[Grouping] = ()) -> ByRegion | None:
+    """Return the results by region, of a map whose list of areas nobody would read; None for any other.
+
+    The regions are the first of ``groups``, or what the map itself has: see `geo.figures.regions_of`.
+    """
+    if len(fit.map) <= LARGE:
+        return None
+    found = None if groups else regions_of(fit.map)
+    if not groups and found is None:
+        return None
+    by = groups[0] if found is None else Grouping(*found, np.ones(len(fit.map)))
+    members: dict[str, list[int]] = {}
+    for area in fit.order.tolist():
+        if len(chosen := members.setdefault(by.labels[area], [])) < HIGHEST:
+            chosen.append(area)
+    table = results_by(fit, by)
+    return ByRegion(by, table, tuple(np.array(members[name]) for name in table["group"]))
 
 
 def outlines_by(areas: Areas, by: Grouping) -> "geopandas.GeoDataFrame":

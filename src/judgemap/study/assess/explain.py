@@ -67,11 +67,7 @@ class Explanation:
         """
         if len(self.fit.map) <= LARGE:
             return self
-        counts = self.fit.counts
-        times = np.bincount(counts.first, counts.n, len(self.fit.map)) + np.bincount(
-            counts.second, counts.n, len(self.fit.map)
-        )
-        kept = np.sort(self.fit.map.graph.around(int(times.argmax()), PART))
+        kept = _part_of(self.fit)
         return Explanation(_fit_on(self.fit, kept), _answers_on(self.data, kept), self.left_out)
 
     @property
@@ -264,6 +260,21 @@ def judge(fit: Fit, data: Comparisons) -> Fit:
         verdict = Explanation(fit, data).verdict
         table.result()
     return fit.judged(verdict)
+
+
+def checked(fit: Fit, told: Explanation | None = None) -> tuple[Fit, PredictiveCheck | None]:
+    """Return the fit that a picture of the check is about, the part of a large map, and the check if it was made."""
+    if told is not None:
+        return told.part.fit, told.part.check
+    return (fit if len(fit.map) <= LARGE else _fit_on(fit, _part_of(fit))), None
+
+
+def _part_of(fit: Fit) -> IntArray:
+    """Return the areas around the one that was compared most often."""
+    counts, size = fit.counts, len(fit.map)
+    times = np.bincount(counts.first, counts.n, size) + np.bincount(counts.second, counts.n, size)
+    around: IntArray = np.sort(fit.map.graph.around(int(times.argmax()), PART))
+    return around
 
 
 def _fit_on(fit: Fit, kept: IntArray) -> Fit:

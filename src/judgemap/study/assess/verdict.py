@@ -236,8 +236,9 @@ def judge_fit(found: Evidence) -> Verdict:
         if why := found.failed.get(each.subject):
             words = f"{SUBJECTS[each.subject]} could not be assessed ({why})."
             grounds[place] = Ground(each.subject, Grade.CARE, words)
-    if found.part:
-        grounds[1] = replace(grounds[1], text=f"{grounds[1].text} {found.part}")
+    if found.part:  # said with a ground that is shown: those that are sound may not be
+        place = next((at for at, each in enumerate(grounds) if at and each.grade is not Grade.SOUND), 1)
+        grounds[place] = replace(grounds[place], text=f"{grounds[place].text} {found.part}")
     return Verdict(tuple(grounds))
 
 

@@ -21,6 +21,7 @@ from judgemap.core.model.prior import (
 )
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
@@ -56,6 +57,9 @@ from judgemap.study.fit.settings import (
 
 SHARED = ("sigma2", "lean", "side_sigma2", "attention_sigma2")
 SOME_DRAWS = 200
+DENSE = 6_000
+"""With more areas than this, no matrix of all areas is made: priors are scaled so that a view's typical variance is 1,
+and areas are taken to be far apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -240,12 +244,21 @@ class PanelFit(Fit):
 
         The judge is another one of the same kind or, on the panel's map, one who sees that map.
         """
-        d, rng = np.ascontiguousarray(self.risk.T), np.random.default_rng(0)
+        rng, risk = np.random.default_rng(0), self.risk
+        spread = np.zeros(len(self.map))  # of a judge's view, relative to its mean
         if self.settings.differ and self.record.view is not View.PANEL:
-            C = self.view_covariance.matrix
-            spread = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())  # of a judge's view, relative to its mean
-            d = d + spread[:, None] * self.sigma * rng.standard_normal(d.shape)
-        return np.asarray(self._decided(rng, d, slice(None)).mean(axis=1))
+            spread += 1.0
+            if len(self.map) <= DENSE:
+                C = self.view_covariance.matrix
+                spread = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())
+        size = len(self.map) if len(self.map) <= DENSE else max(1, CHUNK // len(risk))
+        chances = []
+        for part in pieces(len(self.map), size):
+            d = np.ascontiguousarray(risk[:, part].T)
+            if spread.any():
+                d = d + spread[part, None] * self.sigma * rng.standard_normal(d.shape)
+            chances.append(self._decided(rng, d, slice(None)).mean(axis=1))
+        return np.concatenate(chances)
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
         """P(first is chosen over second | it is not a tie) for another judge who knows both, sides at random."""
@@ -369,6 +382,8 @@ class PanelFit(Fit):
         """How far a judge's view of a difference is from the population's, relative to σ; 0 if judges are alike."""
         if not self.settings.differ:
             return np.zeros(len(first))
+        if len(self.map) > DENSE:
+            return np.full(len(first), np.sqrt(2))
         C = self.view_covariance.matrix
         spread: FloatArray = np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
         return spread

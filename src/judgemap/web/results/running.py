@@ -181,9 +181,8 @@ def explain(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[None]:
 
 def steps(fit: Fit) -> list[tuple[str, Step]]:
     """Return the steps that explain a fit, in the order in which people look for the results."""
-    if len(fit.map) > EXPLAINED:  # pictures of so many areas would fill the database and tell nobody anything
-        return [("figures", _find)]
-    views = [("views", _view)] if fit.record.view is not View.POOLED else []
+    # On a large map judges know different parts, so there is no map of the panel.
+    views = [("views", _view)] if fit.record.view is not View.POOLED and len(fit.map) <= EXPLAINED else []
     return [*views, ("figures", _find), ("pictures", _draw), ("briefing", _brief)]
 
 

@@ -13,7 +13,7 @@ from judgemap.core.model.car import intrinsic_car
 from judgemap.core.model.communicability import PairValues
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
-from judgemap.geo.figures import Figures
+from judgemap.geo.figures import REGION, Figures
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import AreasSource
 from judgemap.web.studies.models import Area, Edge, Study, StudyFigures, StudyVersion
@@ -35,10 +35,6 @@ def load_graph(version: StudyVersion) -> AreaGraph:
 def area_names(study: Study) -> list[str]:
     """Return the names of a study's areas, by position."""
     return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
-
-
-REGION = "region"
-"""The column of figures with the larger place of each area, if the map has that."""
 
 
 def figures_of(study_id: int, rows: Sequence[Area]) -> Figures | None:

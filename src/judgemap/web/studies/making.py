@@ -1,7 +1,5 @@
 """Making a study: its areas are drawn and written in short turns, and appear with the last one."""
 
-import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import NamedTuple
@@ -16,6 +14,7 @@ from django.utils.translation import gettext as _
 from judgemap.errors import StudyError
 from judgemap.geo.drawing.outlines import Drawings, draw_areas, stored_path
 from judgemap.geo.drawing.squares import MadeTile
+from judgemap.geo.figures import regions_in
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
@@ -182,27 +181,3 @@ MANY = 1_000
 """Nobody knows a map with more areas than this: its judges are asked which places they know, whatever a file says."""
 PARTS = 50
 """From this many areas on, judges of a new study are asked, unless its researcher says otherwise."""
-NUMBERED = re.compile(r"^(?P<region>.*?\w.*?)[\s,.–-]+(?:\d[\w/.-]*|[A-Z])$")
-"""A name that ends in a number or a letter, such as "Nottingham 012A", and what comes before."""
-LEAST_SHARE = 0.9
-"""Names are taken to contain regions if at least this share of the areas is in a region with others."""
-
-
-def regions_in(names: Sequence[str]) -> list[str]:
-    """Return the region that each area's name gives, or only empty strings if names have no such form.
-
-    >>> regions_in(["Nottingham 012A", "Nottingham 012B", "West Berkshire 001C", "West Berkshire 002A"])
-    ['Nottingham', 'Nottingham', 'West Berkshire', 'West Berkshire']
-    >>> regions_in(["Castle", "Trent", "Hyde Park"])
-    ['', '', '']
-    """
-    found = [match["region"] if (match := NUMBERED.match(name)) else "" for name in names]
-    return _worth_it(found)
-
-
-def _worth_it(regions: Sequence[str]) -> list[str]:
-    """Keep regions that help to choose: several of them, nearly all with more than one area."""
-    count = Counter(regions)
-    shared = sum(areas for region, areas in count.items() if region and areas > 1)
-    helpful = len(count.keys() - {""}) > 1 and shared >= LEAST_SHARE * len(regions)
-    return list(regions) if helpful else [""] * len(regions)

@@ -12,11 +12,12 @@ import numpy as np
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import read_table
+from judgemap.geo.drawing.squares import LARGE
 from judgemap.report.figures import clusters, judges, maps
 from judgemap.report.figures import fit as figures
 from judgemap.report.figures.picture import COLUMN, Picture
-from judgemap.study.assess.beside import Grouping
-from judgemap.study.assess.explain import Explanation
+from judgemap.study.assess.beside import ByRegion, Grouping, by_region
+from judgemap.study.assess.explain import Explanation, checked
 from judgemap.study.data.comparisons import Comparisons, read_comparisons
 from judgemap.study.data.definition import NO_WORDS, OwnWords, read_definition
 from judgemap.study.fit.clusters import ClusterFit
@@ -174,23 +175,29 @@ class Gallery:
         return next((each for each in (self.fit, self.other) if isinstance(each, ClusterFit)), None)
 
     @cached_property
+    def regions(self) -> ByRegion | None:
+        """The results of a large map by its regions."""
+        return by_region(self.fit, self.about.groups)
+
+    @cached_property
     def _drawn(self) -> dict[str, Picture]:
         return {}
 
     @cached_property
     def _possible(self) -> dict[str, Callable[[], Picture]]:
-        fit, check = self.fit, self.about.explanation
+        fit = self.fit
         possible: dict[str, Callable[[], Picture]] = {
-            "network": lambda: maps.adjacency_map(fit.map),
-            "risk": lambda: maps.risk_map(fit),
-            "variance": lambda: maps.variance_map(fit),
+            "risk": lambda: maps.risk_map(fit, regions=self.regions),
             "variance-against-median": lambda: figures.variance_against_median(fit),
             "uncertainty": lambda: maps.uncertainty_map(fit),
             "intervals": lambda: figures.risk_intervals(fit),
             "top": lambda: maps.p_top_map(fit, k=max(1, min(10, len(fit.map) // 2))),
-            "win-rates": lambda: figures.predictive_check(fit, None if check is None else check.check),
+            "win-rates": lambda: figures.predictive_check(*checked(fit, self.about.explanation)),
             "traces": lambda: figures.traces(fit),
         }
+        if len(fit.map) <= LARGE:  # nobody could follow the lines between more, and the deviation's map is enough
+            possible["network"] = lambda: maps.adjacency_map(fit.map)
+            possible["variance"] = lambda: maps.variance_map(fit)
         if fit.posterior.sizes["chain"] > 1:
             possible["ranks"] = lambda: figures.rank_plot(fit)
         normal = next((each for each in (fit, self.other) if each is not None and "alpha2" in each.posterior), None)

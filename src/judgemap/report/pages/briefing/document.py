@@ -14,8 +14,9 @@ from judgemap.report.pages.briefing import front, methods
 from judgemap.report.pages.briefing.about import HEADINGS, THIS, About, Gallery
 from judgemap.report.pages.page import Section, render
 from judgemap.report.words import tables
+from judgemap.report.words.tables import Table
 from judgemap.report.words.text import MODELS, capital, counted, isolated, listed
-from judgemap.study.assess.beside import Grouping, follows
+from judgemap.study.assess.beside import ByRegion, Grouping, follows, results_by
 from judgemap.study.assess.comparing import compare_fits
 from judgemap.study.assess.findings import NOT_CAUSE
 from judgemap.study.assess.verdict import Grade
@@ -57,6 +58,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
     about.check(fit, other)
     gallery = gallery or Gallery(fit, about, other)
     clustered, settled = gallery.clusters, front.settled(fit)
+    regions = gallery.regions
     second = front.second_points(fit, about, other, clustered)
     made = [_who(fit, about, gallery), _how(fit, other), _methods(fit, other)]
     ends = list(_diagnostics(fit, other, gallery))
@@ -67,7 +69,8 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
             *(_clusters(clustered, gallery) if clustered is not None else ()),
             *((_two_models(fit, other, gallery),) if other is not None else ()),
             *((_otherwise(fit, about, gallery),) if about.others else ()),
-            *(_by_group(fit, each) for each in about.groups),
+            *([_by_region(fit, regions)] if regions is not None else []),
+            *(_by_group(fit, each) for each in about.groups[0 if regions is None else 1 :]),
             *(_beside(fit, column) for column in about.columns),
             made[0],
             _in_numbers(fit),
@@ -86,10 +89,12 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
         notice=about.notice,
         settled=settled,
         ready=fit.verdict.grade is not Grade.NO,
-        sentences=front.sentences(fit, other, about.left_out),
+        sentences=front.sentences(fit, other, about.left_out, regions),
         numbers=front.numbers(fit),
         picture=gallery["risk"],
-        table=tables.highest_in_words(fit) if settled else None,
+        table=(tables.highest_in_words(fit) if regions is None else tables.highest_regions(fit, regions))
+        if settled
+        else None,
         foot=f"{fit.record.view.words} {FOOT}",
         second=second,
         next_steps=finish.next_steps(about.words),
@@ -171,11 +176,23 @@ def sections_beside(fit: Fit, groups: Sequence[Grouping], columns: Sequence[str]
 
 
 def _by_group(fit: Fit, by: Grouping) -> Section:
+    return _grouped(by, tables.by_group(by, results_by(fit, by)))
+
+
+def _by_region(fit: Fit, regions: ByRegion) -> Section:
+    """Show every region with its highest areas, or the first hundreds."""
+    table = tables.with_highest(fit, regions)
+    more = len(regions.table) - len(table.rows)
+    said = f" {capital(counted(more, 'group'))} more are in what 'judgemap export --by' writes." if more else ""
+    return _grouped(regions.by, table, said)
+
+
+def _grouped(by: Grouping, table: Table, more: str = "") -> Section:
     text = (
         f"The areas of each {by.name} taken together, {by.weighted_words}. A group can lie near the average and still "
-        "have areas of high risk."
+        f"have areas of high risk.{more}"
     )
-    return Section(f"Results by {by.name}", (text,), table=tables.by_group(fit, by), remarks=by.notes)
+    return Section(f"Results by {by.name}", (text,), table=table, remarks=by.notes)
 
 
 def _beside(fit: Fit, column: str) -> Section:

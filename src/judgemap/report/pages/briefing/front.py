@@ -1,9 +1,12 @@
 """The front page: a fit in three sentences that can be read aloud, a few numbers, and any warning before both."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.types import IntArray
+from judgemap.core.types import FloatArray, IntArray
 from judgemap.report.pages.briefing.about import About
 from judgemap.report.words.text import (
     MODELS,
@@ -18,6 +21,7 @@ from judgemap.report.words.text import (
     signed,
     times_in_ten,
 )
+from judgemap.study.assess.beside import ByRegion
 from judgemap.study.assess.comparing import leaders
 from judgemap.study.assess.verdict import Grade, Subject, Verdict
 from judgemap.study.fit.clusters import ClusterFit
@@ -38,10 +42,13 @@ def settled(fit: Fit) -> bool:
     return fit.verdict.ground(Subject.CONVERGENCE).grade is not Grade.NO
 
 
-def sentences(fit: Fit, other: Fit | None = None, left_out: int = 0) -> tuple[str, ...]:
+def sentences(
+    fit: Fit, other: Fit | None = None, left_out: int = 0, regions: ByRegion | None = None
+) -> tuple[str, ...]:
     """Say who judged what, what came out, what to keep in mind, and whether a second fit puts another area first.
 
-    ``left_out`` counts the judges whose answers were left out. A fit that has not settled makes no claims.
+    ``left_out`` counts the judges whose answers were left out. A fit that has not settled makes no claims. Of a large
+    map, the ``regions`` are ranked.
 
     >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
@@ -50,7 +57,36 @@ def sentences(fit: Fit, other: Fit | None = None, left_out: int = 0) -> tuple[st
     lower rate.'
     """
     asked = _asked(fit, left_out)
-    return (asked, _found(fit, other), _mind(fit)) if settled(fit) else (asked, UNSETTLED)
+    if not settled(fit):
+        return asked, UNSETTLED
+    ranked = _areas(fit) if regions is None else _regions(fit, regions)
+    return asked, _found(fit, other, ranked), _mind(fit, ranked)
+
+
+class Ranked(NamedTuple):
+    """What the sentences rank, the highest first: what it is called, and the table's columns in that order."""
+
+    what: str
+    first: str
+    """What comes first, up to its name."""
+    names: Sequence[str]
+    p_top10: FloatArray
+    rank_low: FloatArray
+    rank_high: FloatArray
+    more: str = ""
+
+
+def _areas(fit: Fit) -> Ranked:
+    table = fit.areas.iloc[fit.order]
+    chance, low, high = (table[name].to_numpy() for name in ("p_top10", "rank_low", "rank_high"))
+    return Ranked("area", "", table["name"].tolist(), chance, low, high)
+
+
+def _regions(fit: Fit, regions: ByRegion) -> Ranked:
+    table, by = regions.table, regions.by
+    chance, low, high = (table[name].to_numpy() for name in (table.columns[-1], "rank_low", "rank_high"))
+    more = f" Of single areas, {isolated(fit.map.names[fit.order[0]])} has the highest risk."
+    return Ranked(by.name, f"By {by.name}, ", table["group"].tolist(), chance, low, high, more)
 
 
 def surely_top(fit: Fit) -> IntArray:
@@ -104,37 +140,32 @@ def _asked(fit: Fit, left_out: int) -> str:
     )
 
 
-def _found(fit: Fit, other: Fit | None) -> str:
-    order, names = fit.order, fit.map.names
-    after = listed([names[area] for area in order[1:3]])
-    first = f"{isolated(names[order[0]])} comes out with the highest risk, followed by {after}"
-    if len(order) > TOP:
-        sure = surely_top(fit)
-        which = f" of the ten: {listed([names[area] for area in sure])}" if len(sure) < TOP else ""
+def _found(fit: Fit, other: Fit | None, ranked: Ranked) -> str:
+    names = ranked.names
+    highest = "the highest mean risk" if ranked.more else "the highest risk"
+    first = f"{ranked.first}{isolated(names[0])} comes out with {highest}, followed by {listed(names[1:3])}"
+    if len(names) > TOP:
+        sure = [name for name, chance in zip(names[:TOP], ranked.p_top10[:TOP], strict=True) if chance > SURE]
+        which = f" of the ten: {listed(sure)}" if len(sure) < TOP else ""
         those = "all ten" if len(sure) == TOP else f"only {in_words(len(sure))}"
-        certain = (
-            f"we are nearly certain of {those}{which}" if len(sure) else "we are nearly certain of none of the ten"
-        )
+        certain = f"we are nearly certain of {those}{which}" if sure else "we are nearly certain of none of the ten"
     else:
-        chance = float(fit.p_top(1).iloc[order[0]])
+        chance = float(ranked.p_top10[0]) if ranked.more else float(fit.p_top(1).iloc[fit.order[0]])
         certain = f"the probability that it truly is the highest is {per_cent(chance)}"
     apart = None if other is None else leaders(fit, other)
     but = f", but a second model puts {isolated(apart[1])} first" if apart else ""
-    return f"{first}{but}; {certain}."
+    return f"{first}{but}; {certain}.{ranked.more}"
 
 
-def _mind(fit: Fit) -> str:
-    order, table = fit.order, fit.areas
-    place = min(TOP, len(order)) if len(order) > TOP else 1
-    area = table.iloc[order[place - 1]]
+def _mind(fit: Fit, ranked: Ranked) -> str:
+    place = TOP if len(ranked.names) > TOP else 1
+    low, high = (int(each[place - 1]) for each in (ranked.rank_low, ranked.rank_high))
     ordinal = {1: "first", TOP: "tenth"}[place]
-    if area["rank_low"] == area["rank_high"]:
-        doubt = f"the answers leave little doubt about the area ranked {ordinal}"
+    if low == high:
+        doubt = f"the answers leave little doubt about the {ranked.what} ranked {ordinal}"
     else:
-        doubt = (
-            f"the area ranked {ordinal} could be anywhere from place {area['rank_low']} to place {area['rank_high']}"
-        )
-    spread = table["risk_sd"].to_numpy()
+        doubt = f"the {ranked.what} ranked {ordinal} could be anywhere from place {low} to place {high}"
+    spread = fit.areas["risk_sd"].to_numpy()
     least = isolated(fit.map.names[int(spread.argmax())])
     known = f", and we know least about {least}" if np.ptp(spread) > 1e-6 * spread.max() else ""
     return f"This is a ranking of areas as the judges see them, not a count of cases: {doubt}{known}."
