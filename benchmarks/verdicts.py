@@ -75,6 +75,7 @@ def judged(case: tuple[str, int]) -> dict[str, object]:
         "headline": verdict.headline,
         "wanting": [each.subject.value for each in verdict.grounds if each.grade is not Grade.SOUND],
         "odd": sum(map(bool, explained.stands_out.values())),
+        "remedies": [each.option for each in verdict.remedies],
     }
 
 
@@ -84,25 +85,30 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=100, help="studies that follow the model")
     parser.add_argument("--others", type=int, default=20, help="studies of each other kind")
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS), help="only these; the others' counts stay")
     wanted = parser.parse_args()
     first = next(iter(KINDS))
-    cases = [(kind, seed) for kind in KINDS for seed in range(wanted.studies if kind == first else wanted.others)]
+    cases = [
+        (kind, seed) for kind in wanted.kinds for seed in range(wanted.studies if kind == first else wanted.others)
+    ]
     with ProcessPoolExecutor(wanted.cores) as pool:
         rows = list(pool.map(judged, cases))
-    table = []
-    for kind in KINDS:
+    kept = {row["kind"]: row for row in json.loads(RESULTS.read_text(encoding="utf-8"))} if RESULTS.exists() else {}
+    for kind in wanted.kinds:
         here = [row for row in rows if row["kind"] == kind]
-        table.append(
-            {
-                "kind": kind,
-                "studies": len(here),
-                "headlines": Counter(row["headline"] for row in here),
-                "wanting": Counter(subject for row in here for subject in row["wanting"]),
-                "judges": round(sum(row["odd"] for row in here) / max(1, len(here) * JUDGES), 4),
-            }
-        )
-        print(table[-1])
-    RESULTS.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        kept[kind] = {
+            "kind": kind,
+            "studies": len(here),
+            "headlines": Counter(row["headline"] for row in here),
+            "wanting": Counter(subject for row in here for subject in row["wanting"]),
+            "remedies": Counter(option for row in here for option in row["remedies"]),
+            "judges": round(sum(row["odd"] for row in here) / max(1, len(here) * JUDGES), 4),
+        }
+        print(kept[kind], flush=True)
+    RESULTS.write_text(
+        json.dumps([kept[kind] for kind in KINDS if kind in kept], indent=1, ensure_ascii=False) + "\n",
+        encoding="utf-8",
+    )
 
 
 if __name__ == "__main__":
