@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from judgemap.web.judge.places import gazetteer
 from judgemap.web.results import forgetting, risk_map, running
 from judgemap.web.results.layers import layer_makers
 from judgemap.web.results.models import FitArea, FitRun
@@ -40,6 +41,17 @@ def test_areas_are_found_by_name(large, page, table_rows):
     assert len(table_rows(found)) == 4
     assert all(row[1].startswith("Ward 2") for row in table_rows(found))
     assert "4 of 16 areas" in found
+
+
+def test_the_table_can_be_that_of_one_region(large, page, table_rows):
+    inside = large.study.areas.filter(position__in=(1, 4, 9))
+    inside.update(region="Elm")
+    large.study.areas.exclude(position__in=(1, 4, 9)).update(region="Ash")
+    gazetteer.cache_clear()
+    html = page(large, region="Elm", sort="-sd").content.decode()
+    assert sorted(row[1] for row in table_rows(html)) == sorted(inside.values_list("name", flat=True))
+    assert "region=Elm" in html.split('id="table"')[1]
+    assert len(table_rows(page(large, region="Elsewhere").content.decode())) == 16
 
 
 def test_the_page_holds_no_shape_and_works_without_a_script(large, page):

@@ -171,7 +171,7 @@ def with_highest(fit: Fit, regions: ByRegion) -> Table:
     found = by_group(regions.by, regions.table[:MOST_ROWS])
     rank, names = fit.areas["rank"].to_numpy(), fit.map.names
     rows = tuple(
-        (*row, Cell(", ".join(f"{_within(names[at], row[1].text)} ({rank[at]:,})" for at in each)))
+        (*row, Cell(", ".join(f"{_within(names[at], row[1].text)}\u00a0({rank[at]:,})" for at in each)))
         for row, each in zip(found.rows, regions.highest, strict=False)
     )
     return Table(found.caption, (*found.columns, Column(Cell("Highest areas", "rank among all"))), rows)

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo.figures import Figures
+from judgemap.geo.figures import REGION, Figures
 from judgemap.report.figures.colours import round_step
 from judgemap.report.words.text import measured, number
 from judgemap.study.assess import findings
@@ -27,6 +27,7 @@ from judgemap.web.results.pages import fit_page, kept_rows, show_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.areas import figures_of, load_areas
+from judgemap.web.studies.maps import has_tiles
 from judgemap.web.studies.models import Study, StudyFigures
 
 WIDE, HIGH = 640.0, 400.0
@@ -183,6 +184,7 @@ def _show(
         "waiting": job is not None and not job.over,
         "told": told,
         "by": by,
+        "lists_regions": by == REGION and has_tiles(study),
         "groups": [(row, next(value for name, value in row.items() if name.startswith("p_top"))) for row in rows],
         "top": next((name.removeprefix("p_top") for name in (rows[0] if rows else {}) if name.startswith("p_top")), ""),
         "held": held,

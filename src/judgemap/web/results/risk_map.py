@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from judgemap.core.types import IntArray
 from judgemap.report.figures.colours import round_step
 from judgemap.report.words.text import (
     number,
@@ -23,6 +24,7 @@ from judgemap.report.words.text import (
 )
 from judgemap.study.assess.findings import AreaFinding, AreaFindings, Findings, RiskRow
 from judgemap.web.dashboard.templatetags.figures import interval
+from judgemap.web.judge.places import gazetteer
 from judgemap.web.results.layers import (
     LABELS,
     Layer,
@@ -86,7 +88,10 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "view_links": view_links(study, run, seen),
     }
     if has_tiles(study):
-        more = _large(seen, makers, asked, given.get("page", ""))
+        regions = gazetteer(study.pk).regions
+        asked = replace(asked, region=region) if (region := given.get("region", "")) in regions else asked
+        shared |= {"asked": asked, "keep": asked.keep("area"), "regions": regions}
+        more = _large(seen, makers, asked, given.get("page", ""), regions.get(asked.region))
         return show_page(request, "results/large_map.html", study, run, shared | more)
     more = _small(study, seen, {name: make() for name, make in makers.items()}, asked, found)
     return show_page(request, "results/map.html", study, run, shared | more)
@@ -122,10 +127,17 @@ def _small(
     }
 
 
-def _large(seen: SeenMap, makers: Mapping[str, Callable[[], Layer]], asked: "Asked", page: str) -> dict[str, object]:
-    """Return what only a page of very many areas shows: a picture, and some rows of the table."""
+def _large(
+    seen: SeenMap,
+    makers: Mapping[str, Callable[[], Layer]],
+    asked: "Asked",
+    page: str,
+    inside: IntArray | None,
+) -> dict[str, object]:
+    """Return what only a page of very many areas shows: a picture, and some rows of the table, all or of one region."""
     chances = top_chances(seen.rows, seen.top)[int(asked.top.removeprefix("top"))]
-    wanted = [at for at in table_order(seen.rows, chances, asked) if asked.matches(seen.rows[at])]
+    there = range(len(seen.rows)) if inside is None else frozenset(inside.tolist())
+    wanted = [at for at in table_order(seen.rows, chances, asked) if at in there and asked.matches(seen.rows[at])]
     shown = Paginator(wanted, A_PAGE).get_page(page)
     return {
         "layers": [(name, LABELS[name]) for name in makers if name in LABELS],
@@ -157,6 +169,8 @@ class Asked:
     area: int | None
     view: str = ""
     """Whose map it is, as the address has it; empty for the fit's own."""
+    region: str = ""
+    """The only region whose areas the table of a large map lists; empty for all."""
 
     @classmethod
     def read(cls, given: Mapping[str, str], layers: Collection[str], count: int) -> "Asked":
@@ -190,8 +204,8 @@ class Asked:
         'k=10&sort=-sd&q=a+b&'
         """
         parts = {"layer": self.layer, "k": self.k, "sort": self.sort, "q": self.words}
-        parts |= {"area": "" if self.area is None else str(self.area)}
-        usual = {"layer": "risk", "sort": "place", "q": "", "area": "", leave_out: parts[leave_out]}
+        parts |= {"region": self.region, "area": "" if self.area is None else str(self.area)}
+        usual = {"layer": "risk", "sort": "place", "q": "", "region": "", "area": "", leave_out: parts[leave_out]}
         query = urlencode({name: value for name, value in parts.items() if usual.get(name) != value})
         return "".join(f"{each}&" for each in (self.view, query) if each)
 
