@@ -32,26 +32,24 @@ def first_invitation() -> str | None:
     """Make the token of the only link that creates the first researcher; None if there is one already."""
     if Researcher.objects.exists():
         return None
-    token = make_token()
     with transaction.atomic():
         Invitation.objects.filter(is_first=True).delete()
-        Invitation.objects.create(token_hash=hashed(token), expires_at=timezone.now() + GOOD_FOR, is_first=True)
-    return token
+        return _make_link(GOOD_FOR, is_first=True)
 
 
 def invite_researcher(by: Researcher | None = None) -> str:
     """Make the token of a link that creates another researcher."""
-    token = make_token()
-    Invitation.objects.create(token_hash=hashed(token), expires_at=timezone.now() + INVITED_FOR, invited_by=by)
-    return token
+    return _make_link(INVITED_FOR, invited_by=by)
 
 
 def password_link(email: str) -> str:
     """Make the token of a link with which a researcher sets a new password."""
-    researcher = find_researcher(email)
+    return _make_link(GOOD_FOR, researcher=find_researcher(email))
+
+
+def _make_link(good_for: timedelta, **whose: object) -> str:
     token = make_token()
-    expires_at = timezone.now() + GOOD_FOR
-    Invitation.objects.create(token_hash=hashed(token), expires_at=expires_at, researcher=researcher)
+    Invitation.objects.create(token_hash=hashed(token), expires_at=timezone.now() + good_for, **whose)
     return token
 
 

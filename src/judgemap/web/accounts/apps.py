@@ -11,7 +11,6 @@ class AccountsConfig(AppConfig):
     """The accounts slice."""
 
     name = "judgemap.web.accounts"
-    label = "accounts"
     _forgot_at = float("-inf")
 
     def ready(self) -> None:

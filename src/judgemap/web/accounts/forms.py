@@ -9,12 +9,12 @@ from django.utils.translation import gettext_lazy as _
 from judgemap.errors import StudyError
 from judgemap.web.accounts.actions import TAKEN
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import StudyForm, sentence
 
 NEW_PASSWORD = {"autocomplete": "new-password"}
 
 
-class PasswordForm(forms.Form):
+class PasswordForm(StudyForm):
     """A new password, typed twice."""
 
     password = forms.CharField(

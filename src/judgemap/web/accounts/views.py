@@ -12,12 +12,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from judgemap.errors import StudyError
 from judgemap.web.accounts import actions
 from judgemap.web.accounts.forms import NewResearcherForm, PasswordForm
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.errors import kind_page
-from judgemap.web.server.forms import sentence
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import whole_address
 
@@ -34,11 +32,9 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     form = form_class(request.POST or None)
     if form.is_valid():
         given = form.cleaned_data
-        try:
+        with form.refusals():
             made = actions.accept_invitation(token, given.get("email", ""), given["password"], given.get("name", ""))
             return _enter(request, made, is_new=invited.researcher is None)
-        except StudyError as error:
-            form.add_error(error.field, sentence(error))
     return render(request, "accounts/invitation.html", {"form": form, "researcher": invited.researcher})
 
 

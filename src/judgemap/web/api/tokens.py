@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.models import SCOPES, ApiToken
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import StudyForm
 from judgemap.web.server.tokens import hashed, whole_address
 from judgemap.web.studies.access import owner_page, researcher_of
 from judgemap.web.studies.log import record
@@ -123,11 +123,9 @@ def tokens(request: HttpRequest, study: Study) -> HttpResponse:
     form = TokenForm(request.POST or None)
     made = ""
     if form.is_valid():
-        try:
+        with form.refusals():
             made = make_token(study, researcher_of(request), Wanted(**form.cleaned_data))
             form = TokenForm()
-        except StudyError as error:
-            form.add_error(None, sentence(error))
     address = whole_address(request, reverse("api-v1:comparisons", args=[study.slug]))
     context = {
         "study": study, "form": form, "made": made, "address": address, "here": "api", "now": timezone.now(),
@@ -145,7 +143,7 @@ def revoke(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("api:tokens", study.slug)
 
 
-class TokenForm(forms.Form):
+class TokenForm(StudyForm):
     """A token: what it is for, what it may read, and for how long."""
 
     name = forms.CharField(

@@ -7,16 +7,12 @@ class DashboardConfig(AppConfig):
     """The slice of the dashboard."""
 
     name = "judgemap.web.dashboard"
-    label = "dashboard"
 
     def ready(self) -> None:
         """Have the worker keep the counts of large studies, and forget counts of answers that are removed."""
         from judgemap.web.dashboard.counting import Upkeep, forget_counts
-        from judgemap.web.dashboard.models import GO_WITH_WITHDRAWAL
         from judgemap.web.judge.models import answers_go
-        from judgemap.web.server.database import keep_trigger
         from judgemap.web.server.jobs import worker_round
 
-        keep_trigger(GO_WITH_WITHDRAWAL, self)
         worker_round.connect(Upkeep(), weak=False)
         answers_go.connect(forget_counts)

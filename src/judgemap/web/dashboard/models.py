@@ -3,7 +3,7 @@
 from django.db import models
 
 from judgemap.web.judge.models import Judge
-from judgemap.web.server.database import Trigger
+from judgemap.web.server.database import Trigger, keep_trigger
 from judgemap.web.studies.models import Study
 
 
@@ -24,11 +24,13 @@ class StudyCounts(models.Model):
         return f"counts of {self.study_id}"
 
 
-GO_WITH_WITHDRAWAL = Trigger(
-    "counts_go_with_withdrawal",
-    Judge._meta.db_table,  # noqa: SLF001
-    "UPDATE OF withdrawn_at",
-    when="NEW.withdrawn_at IS NOT NULL",
-    then=f"DELETE FROM {StudyCounts._meta.db_table} WHERE study_id = NEW.study_id",  # noqa: S608, SLF001
+# When a judge withdraws, the counts go in the same transaction.
+keep_trigger(
+    Trigger(
+        "counts_go_with_withdrawal",
+        Judge,
+        "UPDATE OF withdrawn_at",
+        when="NEW.withdrawn_at IS NOT NULL",
+        then=f"DELETE FROM {StudyCounts._meta.db_table} WHERE study_id = NEW.study_id",  # noqa: S608, SLF001
+    )
 )
-"""When a judge withdraws, the counts go in the same transaction."""

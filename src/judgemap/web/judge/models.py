@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.dispatch import Signal
 
-from judgemap.web.server.database import Trigger
+from judgemap.web.server.database import Trigger, keep_trigger
 from judgemap.web.server.tokens import make_name, make_token
 from judgemap.web.studies.models import Area, Study, StudyVersion
 
@@ -191,5 +191,4 @@ class Answer(models.Model):
         return f"{self.pair_id} {self.outcome}"
 
 
-ONLY_ADDED = Trigger("answer_append_only", Answer._meta.db_table, "UPDATE", refuse="answers are only ever added")  # noqa: SLF001
-"""An answer is never changed: a changed mind is a new revision."""
+keep_trigger(Trigger("answer_append_only", Answer, "UPDATE", refuse="answers are only ever added"))

@@ -267,20 +267,14 @@ def consent(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     return redirect("judge:home", token)
 
 
-@require_POST
-@judge_page
-def end_practice(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
-    """Skip the rest of the practice."""
-    answering.end_practice(token)
-    return redirect("judge:home", token)
+def acting(act: Callable[[str], None]) -> Callable[[HttpRequest, str], HttpResponse]:
+    """Make the view of an act that needs nothing but the judge's link."""
 
+    def view(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
+        act(token)
+        return redirect("judge:home", token)
 
-@require_POST
-@judge_page
-def go_on(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:  # noqa: ARG001
-    """Carry on after the recommended number."""
-    answering.go_on(token)
-    return redirect("judge:home", token)
+    return require_POST(judge_page(view))
 
 
 @require_POST

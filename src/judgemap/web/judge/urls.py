@@ -2,7 +2,7 @@
 
 from django.urls import path, register_converter
 
-from judgemap.web.judge import ground, pages
+from judgemap.web.judge import answering, ground, pages
 from judgemap.web.studies.basemap.pictures import PlacesConverter
 
 register_converter(PlacesConverter, "places")
@@ -13,8 +13,8 @@ urlpatterns = [
     path("j/<slug:token>/consent", pages.consent, name="consent"),
     path("j/<slug:token>/answer", pages.answer, name="answer"),
     path("j/<slug:token>/last", pages.last, name="last"),
-    path("j/<slug:token>/begin", pages.end_practice, name="end_practice"),
-    path("j/<slug:token>/go-on", pages.go_on, name="go_on"),
+    path("j/<slug:token>/begin", pages.acting(answering.end_practice), name="end_practice"),
+    path("j/<slug:token>/go-on", pages.acting(answering.go_on), name="go_on"),
     path("j/<slug:token>/language", pages.language, name="language"),
     path("j/<slug:token>/areas", pages.areas, name="areas"),
     path("j/<slug:token>/places", pages.places, name="places"),

@@ -7,7 +7,6 @@ class PeopleConfig(AppConfig):
     """Researchers' side of judges."""
 
     name = "judgemap.web.people"
-    label = "people"
 
     def ready(self) -> None:
         """Have the worker remove answers after their last day; remove them with their study."""

@@ -106,15 +106,13 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Make links for judges and show them, this once."""
     form = InviteForm(study, request.POST or None, problem=_problem(request, study))
     if form.is_valid() and study.status != Study.Status.CLOSED:
-        try:
+        with form.refusals():
             # Links are shown this once and only their hashes are kept, so that nobody who reads the database can judge.
             asked = form.cleaned_data
             invited = invite(study, asked["judges"], researcher_of(request), asked.get("group"))
             links = _links(request, study, [each.token for each in invited])
             context = {"study": study, "links": links, "texts": texts_to_send(study, "invitation")}
             return render(request, "people/invited.html", context)
-        except StudyError as error:
-            form.add_study_error(error)
     return _invite_page(request, study, form, GroupForm())
 
 
@@ -124,11 +122,9 @@ def groups(request: HttpRequest, study: Study) -> HttpResponse:
     """Make a group of judges, or change its quota."""
     form = GroupForm(request.POST)
     if form.is_valid():
-        try:
+        with form.refusals():
             keep_group(study, form.cleaned_data["name"], form.cleaned_data["quota"], researcher_of(request))
             return redirect("inviting:judges", study.slug)
-        except StudyError as error:
-            form.add_study_error(error)
     return _invite_page(request, study, InviteForm(study, problem=_problem(request, study)), form)
 
 

@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections, transaction
@@ -269,10 +270,10 @@ def _rest(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """A trigger: ``event`` on ``table``, in rows where ``when``, is refused with a message or followed by ``then``."""
+    """A trigger: ``event`` in a model's rows where ``when`` is refused with a message, or followed by ``then``."""
 
     name: str
-    table: str
+    model: type[Model]
     event: str
     when: str = "TRUE"
     refuse: str = ""
@@ -280,28 +281,30 @@ class Trigger:
 
     def statements(self, vendor: str) -> list[str]:
         """Return the SQL that makes the trigger, replacing one of the same name."""
+        table = self.model._meta.db_table  # noqa: SLF001 - Django's
         moment = "BEFORE" if self.refuse else "AFTER"
         if vendor == "sqlite":
             when = self.when.replace("IS DISTINCT FROM", "IS NOT")
             act = f"SELECT RAISE(ABORT, '{self.refuse}')" if self.refuse else self.then
-            made = f"CREATE TRIGGER {self.name} {moment} {self.event} ON {self.table} WHEN {when} BEGIN {act}; END"
+            made = f"CREATE TRIGGER {self.name} {moment} {self.event} ON {table} WHEN {when} BEGIN {act}; END"
             return [f"DROP TRIGGER IF EXISTS {self.name}", made]
         act = f"RAISE EXCEPTION '{self.refuse}'" if self.refuse else self.then
-        fires = f"{moment} {self.event} ON {self.table} FOR EACH ROW WHEN ({self.when})"
+        fires = f"{moment} {self.event} ON {table} FOR EACH ROW WHEN ({self.when})"
         body = f"$$ BEGIN {act}; RETURN NULL; END $$"
         return [
             f"CREATE OR REPLACE FUNCTION {self.name}() RETURNS trigger LANGUAGE plpgsql AS {body}",
-            f"DROP TRIGGER IF EXISTS {self.name} ON {self.table}",
+            f"DROP TRIGGER IF EXISTS {self.name} ON {table}",
             f"CREATE TRIGGER {self.name} {fires} EXECUTE FUNCTION {self.name}()",
         ]
 
 
-def keep_trigger(trigger: Trigger, app: Any) -> None:  # noqa: ANN401 - an AppConfig, whose type is generic
-    """Make the trigger after every migration of the app's tables."""
+def keep_trigger(trigger: Trigger) -> None:
+    """Make the trigger after every migration of its table; called beside the model."""
 
     def make(using: str, **_: object) -> None:
         with connections[using].cursor() as cursor:
             for statement in trigger.statements(connections[using].vendor):
                 cursor.execute(statement)
 
+    app = apps.get_app_config(trigger.model._meta.app_label)  # noqa: SLF001 - Django's
     post_migrate.connect(make, sender=app, weak=False, dispatch_uid=trigger.name)

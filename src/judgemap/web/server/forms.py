@@ -1,5 +1,7 @@
 """Forms and texts: errors beside the field and as sentences, and researchers' Markdown as safe HTML."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import nh3
@@ -33,6 +35,14 @@ def sentence(error: StudyError) -> str:
 
 class StudyForm(forms.Form):
     """A form whose data can be refused with a `StudyError`, which is shown beside the field that it names."""
+
+    @contextmanager
+    def refusals(self) -> Iterator[None]:
+        """Show the `StudyError` that an action raises, and go on."""
+        try:
+            yield
+        except StudyError as error:
+            self.add_study_error(error)
 
     def add_study_error(self, error: StudyError) -> None:
         """Show an error beside its field, or above the form if the form has no such field."""

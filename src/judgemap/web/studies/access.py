@@ -103,11 +103,11 @@ def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = Fal
     """Share a study with the researcher at an email address, or change what they may do."""
     colleague = Researcher.objects.filter(email=email.strip().lower(), is_active=True).first()
     if colleague is None:
-        raise StudyError(gettext("no researcher here has this address; invite them under Researchers first"))
+        raise StudyError(gettext("no researcher here has this address; invite them under Researchers first"), "email")
     with transaction.atomic():
         study = locked(study)
         if colleague == study.owner:
-            raise StudyError(gettext("this is the study's owner"))
+            raise StudyError(gettext("this is the study's owner"), "email")
         now, before = (study.readers, study.colleagues) if to_read else (study.colleagues, study.readers)
         before.remove(colleague)
         now.add(colleague)

@@ -7,17 +7,14 @@ class StudiesConfig(AppConfig):
     """Studies and their maps."""
 
     name = "judgemap.web.studies"
-    label = "studies"
 
     def ready(self) -> None:
-        """Keep the log as it is written; have the worker remove deleted studies when their grace period is over."""
+        """Begin the log; have the worker remove deleted studies when their grace period is over."""
         from django.db.models.signals import post_migrate
 
-        from judgemap.web.server.database import keep_trigger
         from judgemap.web.server.jobs import worker_round
         from judgemap.web.studies.keeping import remove_due
-        from judgemap.web.studies.models import ACTS_ONLY_ADDED, begin_log
+        from judgemap.web.studies.models import begin_log
 
-        keep_trigger(ACTS_ONLY_ADDED, self)
         post_migrate.connect(begin_log, sender=self)
         worker_round.connect(remove_due)

@@ -7,6 +7,7 @@ import hashlib
 import io
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import date
 
 import numpy as np
@@ -31,7 +32,6 @@ VERSION_FIELDS = (
     "title", "question", "direction", "example", "consent", "instructions", "thanks", "design", "recommended",
     "maximum", "ties", "skips", "repeats", "base_map", "base_map_credit",
 )  # fmt: skip
-SOURCE_FIELDS = ("file", "edges", "names", "id", "name", "crs", "contiguity", "extra_edges", "removed_edges")
 
 
 def edit_study(study: Study, definition: StudyDefinition, author: Researcher | None = None) -> StudyVersion:
@@ -199,7 +199,7 @@ def add_version(
         consent_digest=_consent_digest(definition),
         languages=list(definition.languages),
         translations={language: dict(texts) for language, texts in definition.translations.items()},
-        source={field: value for field in SOURCE_FIELDS if (value := getattr(definition.areas, field))},
+        source={field: value for field, value in asdict(definition.areas).items() if value},
         **{field: getattr(definition, field) for field in VERSION_FIELDS},
     )
     study.current = version

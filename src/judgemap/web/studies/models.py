@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from judgemap.study.data.definition import LONGEST
-from judgemap.web.server.database import Trigger
+from judgemap.web.server.database import Trigger, keep_trigger
 from judgemap.web.server.forms import render_markdown
 from judgemap.web.server.jobs import Job, job_constraints
 from judgemap.web.studies.upload.records import Chosen, Inspection
@@ -324,9 +324,10 @@ def begin_log(using: str, **_: object) -> None:
 
 
 _FIXED = ("verb", "at", "number", "digest", "study_key", "researcher_key")
-ACTS_ONLY_ADDED = Trigger(
+# An act in the audit log is never changed, except that it loses its study or its researcher when they go.
+keep_trigger(Trigger(
     "act_append_only",
-    Act._meta.db_table,  # noqa: SLF001
+    Act,
     "UPDATE",
     when=" OR ".join([
         *(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in _FIXED),
@@ -334,8 +335,7 @@ ACTS_ONLY_ADDED = Trigger(
         *(f"(NEW.{key} IS NOT NULL AND OLD.{key} IS DISTINCT FROM NEW.{key})" for key in ("study_id", "researcher_id")),
     ]),
     refuse="acts are only ever added",
-)  # fmt: skip
-"""An act in the audit log is never changed, except that it loses its study or its researcher when they go."""
+))  # fmt: skip
 
 
 class Upload(models.Model):

@@ -10,8 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from judgemap.errors import StudyError
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import StudyForm
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.basemap.pages import base_map_of
@@ -33,7 +32,7 @@ KEPT = "private, max-age=604800, immutable"
 """A draft made again has another key, and so other addresses: what is at one never changes."""
 
 
-class EdgeForm(forms.Form):
+class EdgeForm(StudyForm):
     """Two areas to make neighbours, or to separate."""
 
     a = forms.ModelChoiceField(
@@ -56,7 +55,7 @@ class EdgeForm(forms.Form):
             self.add_error("b", gettext("Choose two different areas."))
 
 
-class NamedEdgeForm(forms.Form):
+class NamedEdgeForm(StudyForm):
     """Two areas of a large map to make neighbours or to separate, by name or id: a list of all would be too long."""
 
     a = forms.CharField(
@@ -131,10 +130,8 @@ def show_map(request: HttpRequest, study: Study) -> HttpResponse:
     large = has_tiles(study)
     form: EdgeForm | NamedEdgeForm = (NamedEdgeForm if large else EdgeForm)(study, request.POST or None)
     if form.is_valid():
-        try:
+        with form.refusals():
             return _edge_changed(request, study, form)
-        except StudyError as error:
-            form.add_error(None, sentence(error))
     notes = study.acts.filter(verb="map read").values_list("detail__notes", flat=True).first()
     file = Upload.objects.filter(drafts__study=study, researcher=researcher_of(request)).defer("content").first()
     shown = map_facts(study.version.pk) if large else draw_map(study)

@@ -15,9 +15,8 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from judgemap.errors import StudyError
 from judgemap.study.data.definition import CONSENT, LONGEST, write_definition
-from judgemap.web.server.forms import StudyForm, sentence
+from judgemap.web.server.forms import StudyForm
 from judgemap.web.server.tokens import check_address, whole_address
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import (
@@ -48,7 +47,7 @@ class DeleteForm(StudyForm):
     )
 
 
-class ColleagueForm(forms.Form):
+class ColleagueForm(StudyForm):
     """Somebody to share a study with."""
 
     email = forms.EmailField(
@@ -105,11 +104,8 @@ def status(request: HttpRequest, study: Study) -> HttpResponse:
     act = acts.get(request.POST.get("act", ""))
     if act is None:
         return redirect("studies:overview", study.slug)
-    try:
-        moved = act(study, researcher_of(request))
-        messages.success(request, gettext("The study is %(status)s now.") % {"status": moved.status_word})
-    except StudyError as error:
-        messages.error(request, sentence(error))
+    moved = act(study, researcher_of(request))
+    messages.success(request, gettext("The study is %(status)s now.") % {"status": moved.status_word})
     return redirect("studies:overview", study.slug)
 
 
@@ -149,7 +145,7 @@ def delete(request: HttpRequest, study: Study) -> HttpResponse:
     """Delete a study after its title has been typed; it can be brought back for some days."""
     form = DeleteForm(request.POST or None)
     if form.is_valid():
-        try:
+        with form.refusals():
             delete_study(study, form.cleaned_data["title"], researcher_of(request))
             messages.success(
                 request,
@@ -157,8 +153,6 @@ def delete(request: HttpRequest, study: Study) -> HttpResponse:
                 % {"title": study.version.title, "days": GRACE.days},
             )
             return redirect("studies:list")
-        except StudyError as error:
-            form.add_study_error(error)
     context = {"study": study, "form": form, "summary": summarise(study), "days": GRACE.days}
     return render(request, "studies/delete.html", context, status=400 if form.errors else 200)
 
@@ -197,13 +191,11 @@ def share(request: HttpRequest, study: Study) -> HttpResponse:
         return redirect("studies:colleagues", study.slug)
     form = ColleagueForm(request.POST)
     if form.is_valid():
-        try:
+        with form.refusals():
             to_read = form.cleaned_data["may"] == "read"
             colleague = share_study(study, form.cleaned_data["email"], by, to_read=to_read)
             messages.success(request, gettext("Shared with %(colleague)s.") % {"colleague": colleague})
             return redirect("studies:colleagues", study.slug)
-        except StudyError as error:
-            form.add_error("email", sentence(error))
     return _colleagues(request, study, form)
 
 

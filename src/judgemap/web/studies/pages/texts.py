@@ -279,12 +279,10 @@ def _edit(request: HttpRequest, study: Study, form: VersionForm, template: str, 
     if form.is_valid() and "preview" in request.POST:
         preview = {key: render_markdown(form.cleaned_data[key]) for key in TEXTS if form.cleaned_data.get(key)}
     elif form.is_valid():
-        try:
+        with form.refusals():
             changed = change_study(study, researcher_of(request), form.changed(editing.definition_of(study)))
             messages.success(request, gettext("Saved.") if changed else gettext("Nothing was changed."))
             return redirect(after, study.slug)
-        except StudyError as error:
-            form.add_study_error(error)
     names = [(code, translation.get_language_info(code)["name"]) for code in study.version.languages]
     missing = study.version.untranslated(form.language) if isinstance(form, TranslationForm) else []
     context = {"study": study, "form": form, "preview": preview, "languages": names, "here": template}
