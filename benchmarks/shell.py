@@ -4,11 +4,10 @@
 
 The first run finds no machine code cached by an earlier one. CPU seconds are those of the whole command, the fastest of
 some rounds; wall seconds are from the same round, and mean something only if nothing else runs. Without ../shared/data
-there is nothing to time. An environment with the extra ``cluster`` takes half a second longer: xarray loads dask.
+there is nothing to time.
 """
 
 import argparse
-import importlib.util
 import json
 import os
 import resource
@@ -49,7 +48,7 @@ def main() -> None:
             later = min(fit(Path(folder), *options) for _ in range(rounds))
         rows[name] = {"first_cpu": first[0], "first_wall": first[1], "later_cpu": later[0], "later_wall": later[1]}
         print(name, {key: round(value, 2) for key, value in rows[name].items()}, flush=True)
-    results = {"dask": importlib.util.find_spec("dask") is not None, "Nottinghamshire": rows}
+    results = {"Nottinghamshire": rows}
     (ROOT / "benchmarks" / "results" / "shell.json").write_text(json.dumps(results, indent=2) + "\n")
 
 

@@ -36,6 +36,18 @@ def test_help_loads_no_command():
     assert not {"'numpy'", "'scipy'", "'pandas'", "'django'"} & set(loaded.strip("]\n").split(", "))
 
 
+def test_a_fit_is_made_written_and_read_without_what_only_its_readers_need(tmp_path):
+    code = f"""
+import sys, judgemap as jm, judgemap.cli.fit
+areas, data = jm.example_study(seed=1)
+fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, warmup=5, draws=20)
+jm.load_fit(fit.save({str(tmp_path / "results")!r}))
+print({{"xarray", "dask", "matplotlib"}} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 def test_an_unknown_command_is_told_from_its_neighbours(judgemap):
     result = judgemap("fitt")
     assert result.status == 2
