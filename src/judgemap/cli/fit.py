@@ -39,14 +39,12 @@ if TYPE_CHECKING:
 @inputs.with_areas
 @inputs.with_settings
 def fit(
-    comparisons: Annotated[Path, typer.Argument(help="comparisons.csv: judge,left,right,outcome or winner,loser.")],
+    comparisons: inputs.Answers,
     *,
     areas: Areas,
     settings: FitSettings,
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")],
-    winner_is: Annotated[
-        str, typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate.")
-    ] = "lower",
+    winner_is: inputs.WinnerIs = "lower",
     figures: Annotated[
         list[Path] | None,
         typer.Option(
@@ -135,7 +133,7 @@ def _vary(
 
 @inputs.with_areas
 def compare(
-    comparisons: Annotated[Path, typer.Argument(help="comparisons.csv: judge,left,right,outcome or winner,loser.")],
+    comparisons: inputs.Answers,
     *,
     areas: Areas,
     models: Annotated[
@@ -145,14 +143,12 @@ def compare(
             "commas. [default: every one the answers allow]"
         ),
     ] = None,
-    winner_is: Annotated[
-        str, typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate.")
-    ] = "lower",
+    winner_is: inputs.WinnerIs = "lower",
     model: Annotated[str, typer.Option(help="What is assumed about the areas: spatial or standard.")] = "spatial",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file for the table.")] = None,
     seed: inputs.Seed = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Number of threads; results do not depend on it.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of the table.")] = False,
+    as_json: inputs.AsJson = False,
 ) -> None:
     """Compare models of the judges: how well each predicts the answers of a judge it has not seen.
 

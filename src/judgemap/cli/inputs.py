@@ -28,6 +28,15 @@ Seed = Annotated[
     int | None, typer.Option(min=0, help="The same seed gives the same numbers; if left out, one is drawn and shown.")
 ]
 
+WinnerIs = Annotated[str, typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate.")]
+Answers = Annotated[Path, typer.Argument(help="comparisons.csv: judge,left,right,outcome or winner,loser.")]
+Processes = Annotated[int | None, typer.Option(min=1, help="Number of processes; results do not depend on it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+MapView = Annotated[
+    str | None,
+    typer.Option(help="When judges differ: the map of the 'population' or of the 'panel'. [default: the fit's own]"),
+]
+
 AREA_OPTIONS: dict[str, tuple[type, str, str]] = {
     "areas": (Path, "--areas", "Boundary file: GeoJSON, GeoPackage, Shapefile or zip."),
     "id_column": (str, "--id", "The map's id column; guessed if left out."),

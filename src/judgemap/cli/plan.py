@@ -49,9 +49,9 @@ def plan(
             "-o", "--output", help="Page to write, such as plan.html, or a folder for page, data and picture."
         ),
     ] = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Number of processes; results do not depend on it.")] = None,
+    cores: inputs.Processes = None,
     seed: inputs.Seed = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: inputs.AsJson = False,
 ) -> None:
     """Simulate studies under each design and say what precision to expect, before you ask anyone.
 

@@ -36,66 +36,53 @@ def without_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
-def sampling_progress() -> Iterator[Watcher | None]:
-    """Show draws, the smallest ESS and the largest R-hat as they come; yields None if there is no terminal."""
+def _bar(words: str, *right: str, counts: bool, period: float = 30.0) -> Iterator[Callable[..., None] | None]:
+    """Show a bar with the fields ``right`` of it, and yield what updates it; None if there is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("draws per chain"),
-        TextColumn("{task.fields[news]}"),
-        TimeRemainingColumn(),
-    )
+    columns = [TextColumn("{task.description}"), BarColumn(), *([MofNCompleteColumn()] if counts else [])]
+    columns += [*map(TextColumn, right), *([TimeRemainingColumn()] if counts else [])]
+    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=period) as bar:
+        task = bar.add_task(words, total=None if counts else 1.0, news="")
+        yield lambda **news: bar.update(task, **news)
+
+
+@contextmanager
+def sampling_progress() -> Iterator[Watcher | None]:
+    """Show draws, the smallest ESS and the largest R-hat as they come; yields None if there is no terminal."""
     # A draw for a national map takes seconds, so the time left is estimated from the last hour of draws.
-    with Progress(*columns, console=Console(stderr=True), speed_estimate_period=3600) as bar:
-        task = bar.add_task("preparing", total=None, news="")
+    with _bar("preparing", "draws per chain", "{task.fields[news]}", counts=True, period=3600) as update:
         last = time.monotonic()
 
         def watch(draws: Draws, wanted: int) -> None:
             nonlocal last
             done = draws.n_draws
-            bar.update(task, description="sampling", completed=done, total=wanted)
+            news = {"description": "sampling", "completed": done, "total": wanted}
             if done >= 8 and (time.monotonic() - last > SECONDS_BETWEEN_NEWS or done == wanted):
-                bar.update(task, news=describe(draws))
+                news["news"] = describe(draws)
                 last = time.monotonic()
+            if update is not None:
+                update(**news)
 
-        yield watch
+        yield None if update is None else watch
 
 
 @contextmanager
 def counting_progress(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """Show how many are done and how long the rest will take; yields None if there is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("simulating"), BarColumn(), MofNCompleteColumn(), TextColumn(what), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("simulating", total=None)
-        yield lambda done, wanted: bar.update(task, completed=done, total=wanted)
+    with _bar("simulating", what, counts=True) as update:
+        yield None if update is None else lambda done, wanted: update(completed=done, total=wanted)
 
 
 @contextmanager
 def share_progress(what: str) -> Iterator[Callable[[float, str], None]]:
     """Show the share done and the current step; yields a function that does nothing if there is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda share, doing: None  # noqa: ARG005
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    columns = (TextColumn(what), BarColumn(), TextColumn("{task.fields[news]}"))
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=1.0, news="")
-        yield lambda share, doing: bar.update(task, completed=share, news=doing)
+    with _bar(what, "{task.fields[news]}", counts=False) as update:
+        yield lambda share, doing: update(completed=share, news=doing) if update else None
 
 
 def describe(draws: Draws) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from judgemap.cli.inputs import MapView
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas, read_areas
 
@@ -59,12 +60,7 @@ def report(
     next_steps: Annotated[
         str | None, typer.Option(help="What to do next, in your own words; a briefing needs it.")
     ] = None,
-    view: Annotated[
-        str | None,
-        typer.Option(
-            help="When judges differ: the map of the 'population' or of the 'panel'. [default: the fit's own]"
-        ),
-    ] = None,
+    view: MapView = None,
     width: Annotated[float, typer.Option(min=20, max=400, help="Width of the figures in millimetres.")] = 88.0,
     by: ByOption = None,
     weighted_by: WeightedByOption = "equal",
@@ -208,12 +204,7 @@ def export(
         typer.Option(help="For a replication archive: the map, if the prior uses centroids."),
     ] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="The map's id column; guessed if left out.")] = None,
-    view: Annotated[
-        str | None,
-        typer.Option(
-            help="When judges differ: the map of the 'population' or of the 'panel'. [default: the fit's own]"
-        ),
-    ] = None,
+    view: MapView = None,
     keep_judge_names: Annotated[
         bool,
         typer.Option("--keep-judge-names", help="In a replication archive: keep judges' names, not numbers for them."),
@@ -245,7 +236,9 @@ def export(
     kind = kind or ("replication" if output.suffix.casefold() == ".zip" else kind_of(output))
     if kind == "replication":
         judges: Judges = "kept" if keep_judge_names else "numbered"
-        _archive(results, output, comparisons, study, judges, _given_map(areas, id_column))
+        _archive(
+            results, output, comparisons, study, judges, None if areas is None else read_areas(areas, id=id_column)
+        )
     elif kind == "speedybbt":
         _for_speedybbt(results, output, comparisons)
     elif comparisons is not None or study is not None or areas is not None:
@@ -298,10 +291,6 @@ def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> Non
     typer.echo(
         f"speedyBBT reads {read:,} of {len(data):,} answers, those with a winner; run speedybbt.R in the folder."
     )
-
-
-def _given_map(areas: Path | None, id_column: str | None) -> Areas | None:
-    return None if areas is None else read_areas(areas, id=id_column)
 
 
 def _archive(

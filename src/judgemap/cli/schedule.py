@@ -66,7 +66,7 @@ def schedule(
         Path | None, typer.Option(help="Map to write, of how often each area is asked about: .svg, .png or .pdf.")
     ] = None,
     seed: inputs.Seed = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+    as_json: inputs.AsJson = False,
 ) -> None:
     """Draw a list of pairs to ask, following a design.
 

@@ -25,11 +25,9 @@ Pairs = Annotated[int | None, typer.Option(help="How many pairs are compared in 
 Alpha = Annotated[float | None, typer.Option(help="α, the strengths' standard deviation.  [default: 3]")]
 Chains = Annotated[int | None, typer.Option(help="Chains of each fit.")]
 Draws = Annotated[int | None, typer.Option(help="Draws kept from each chain.")]
-Cores = Annotated[int | None, typer.Option(min=1, help="Number of processes; results do not depend on it.")]
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: its scheduler, as tcp://host:8786.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON instead of the table.")]
 
 app = typer.Typer(help="Run the paper's simulation studies on a map.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -55,10 +53,10 @@ def _with_run(command: Callable[..., None]) -> Callable[..., None]:
         "quick": (Quick, False),
         "chains": (Chains, None),
         "draws": (Draws, None),
-        "cores": (Cores, None),
+        "cores": (inputs.Processes, None),
         "cluster": (Cluster, None),
         "seed": (inputs.Seed, None),
-        "as_json": (AsJson, False),
+        "as_json": (inputs.AsJson, False),
     }
     return inputs.with_options(command, "run", options, Run)
 
@@ -206,7 +204,6 @@ def _simulate(
     Options given on the command line override ``small``, which --quick uses; both override the study's defaults.
     """
     from judgemap.study.simulations import runner
-    from judgemap.study.simulations import runner as backends
 
     quick = small if run.quick else {}
     size = quick.get("sets", kind.paper_sets) if sets is None else sets
@@ -215,10 +212,8 @@ def _simulate(
     settings.pop("sets", None)
     seed = inputs.choose_seed(runner.stored_seed(run.output) if run.seed is None else run.seed)
     job = runner.Job(kind(**settings), areas.graph, size, seed)
-    if run.cluster is None:
-        backend = backends.on_cores(run.cores or available_cores())
-    else:
-        backend = backends.on_cluster(run.cluster)
+    on_cores = runner.on_cores(run.cores or available_cores())
+    backend = on_cores if run.cluster is None else runner.on_cluster(run.cluster)
     try:
         with counting_progress("sets") as watch:
             results = runner.conduct(job, run.output, backend, watch)

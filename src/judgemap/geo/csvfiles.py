@@ -5,7 +5,7 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -176,6 +176,19 @@ def undefused(cell: str) -> str:
     ['=A1', "'=A1", "'-2.5", "'s-Hertogenbosch"]
     """
     return cell[1:] if cell.startswith("'") and defused(cell[1:]) == cell else cell
+
+
+def csv_text(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    r"""Write a CSV table whose cells no spreadsheet runs as formulas; `read_table` reads it.
+
+    >>> csv_text(("reason", "n"), [["=1+1", -2], ["a, b", None]])
+    'reason,n\n\'=1+1,-2\n"a, b",\n'
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([defused(cell) for cell in row] for row in rows)
+    return text.getvalue()
 
 
 def did_you_mean(word: str, known: Collection[str]) -> str:

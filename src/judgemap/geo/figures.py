@@ -4,8 +4,6 @@ Cells stay the text that the file has. A column of numbers can be held against t
 text that areas share, such as their district, groups them. A boundary file of larger places becomes such a column.
 """
 
-import csv
-import io
 import math
 import re
 from collections import Counter
@@ -20,7 +18,7 @@ import numpy as np
 from judgemap.core.types import FloatArray, frozen_floats
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
-from judgemap.geo.csvfiles import Table, as_table, defused, did_you_mean, quoted, read_number, read_table
+from judgemap.geo.csvfiles import Table, as_table, csv_text, did_you_mean, quoted, read_number, read_table
 from judgemap.geo.maps import Areas, clean_label, read_areas
 
 if TYPE_CHECKING:
@@ -152,11 +150,7 @@ class Figures:
         str
             A column of ids, then the figures.
         """
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["id", *self.cells])
-        writer.writerows(map(defused, row) for row in zip(self.ids, *self.cells.values(), strict=True))
-        return text.getvalue()
+        return csv_text(["id", *self.cells], zip(self.ids, *self.cells.values(), strict=True))
 
 
 def read_figures(source: "str | Path | pd.DataFrame", areas: Areas, *, id: str | None = None) -> Figures:  # noqa: A002

@@ -1,25 +1,24 @@
 """A fit in other programs' formats: tables, maps and draws, one file each."""
 
-import csv
 import io
 import json
 import shlex
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 
 from judgemap.core.model.prior import InverseGamma
 from judgemap.errors import NotInstalledError, StudyError
-from judgemap.geo.csvfiles import defused, did_you_mean, quoted
+from judgemap.geo.csvfiles import csv_text, defused, did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.beside import Grouping, outlines_by, results_by
 from judgemap.study.assess.findings import Rates
@@ -350,11 +349,11 @@ def settings_of(fit: Fit) -> FitSettings:
 def _files(fit: Fit, data: Comparisons, areas: Areas, judges: Judges) -> Iterator[tuple[str, bytes]]:
     shown = _numbered(data) if judges == "numbered" else data
     yield "comparisons.csv", _without_formulas(shown.to_frame()).to_csv(index=False).encode()
-    yield "areas.csv", _csv(("id", "name"), zip(areas.ids, areas.names, strict=True))
+    yield "areas.csv", csv_text(("id", "name"), zip(areas.ids, areas.names, strict=True)).encode()
     pairs = [(areas.ids[a], areas.ids[b]) for a, b in areas.graph.edges.tolist()]
     places = ["--area-names", "areas.csv"]
     if pairs:
-        yield "edges.csv", _csv(("area_a", "area_b"), pairs)
+        yield "edges.csv", csv_text(("area_a", "area_b"), pairs).encode()
         places = ["--edges", "edges.csv", *places]
     if areas.geometry is not None and pairs:
         yield "areas.gpkg", _map(areas)
@@ -382,14 +381,6 @@ def _record(fit: Fit, data: Comparisons, shown: Comparisons) -> FitRecord:
     named = {note.kind: note for note in made if note.names_judges}
     notes = tuple(named.get(note.kind, note) for note in fit.record.notes)
     return replace(fit.record, notes=notes)
-
-
-def _csv(columns: tuple[str, str], rows: Any) -> bytes:  # noqa: ANN401 - pairs of texts, from wherever
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([defused(cell) for cell in row] for row in rows)
-    return text.getvalue().encode()
 
 
 def _without_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
@@ -527,7 +518,8 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
     )
     with new_folder(Path(folder), FILES) as draft:
         rows = zip(judges, winner.tolist(), loser.tolist(), [1] * len(decided), strict=True)
-        _write(draft / "comparisons.csv", ("judge", "item1", "item2", "outcome"), rows)
+        text = csv_text(("judge", "item1", "item2", "outcome"), rows)
+        (draft / "comparisons.csv").write_text(text, encoding="utf-8")
         table = fit.areas[["id", "name", "risk_mean", "risk_sd"]]
         numbered = table.assign(item=np.arange(1, len(table) + 1))[["item", *table.columns]]
         numbered.to_csv(draft / "areas.csv", index=False)
@@ -547,10 +539,3 @@ def _remedy(fit: Fit) -> str:
     found += ["with --smoothness paper"] if settings.smoothness == "infer" else []
     found += ["with --ties leave-out"] if fit.record.data.ties else []
     return ", ".join(found)
-
-
-def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)

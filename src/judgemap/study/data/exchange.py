@@ -1,6 +1,5 @@
 """Data from other tools: tables of comparisons with any column names, written to a folder that `judgemap fit` reads."""
 
-import csv
 import re
 import shlex
 import tempfile
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import Table, did_you_mean, quoted, read_table
+from judgemap.geo.csvfiles import Table, csv_text, did_you_mean, quoted, read_table
 from judgemap.geo.maps import numbers_first
 from judgemap.study.data.comparisons import Direction
 from judgemap.study.fit.folder import new_folder
@@ -210,10 +209,12 @@ def save_import(imported: Imported, folder: str | Path) -> str:
     with new_folder(folder, FILES) as draft:
         dated = all(re.match(r"\d{4}-\d\d-\d\d", answer.time) for answer in imported.answers if answer.time)
         header = ("judge", "left", "right", "outcome", "seconds", "answered_at" if dated else "time_of_day")
-        _write(draft / "comparisons.csv", header, imported.answers)
-        _write(draft / "areas.csv", ("id", "name"), zip(imported.ids, imported.names, strict=True))
+        (draft / "comparisons.csv").write_text(csv_text(header, imported.answers), encoding="utf-8")
+        (draft / "areas.csv").write_text(
+            csv_text(("id", "name"), zip(imported.ids, imported.names, strict=True)), encoding="utf-8"
+        )
         if imported.edges:
-            _write(draft / "edges.csv", ("area_a", "area_b"), imported.edges)
+            (draft / "edges.csv").write_text(csv_text(("area_a", "area_b"), imported.edges), encoding="utf-8")
         if imported.geometry is not None:
             _write_map(imported, draft / "areas.geojson")
         notes = "".join(f"- {note}\n" for note in all_notes(imported))
@@ -242,13 +243,6 @@ def next_command(imported: Imported, folder: Path) -> str:
         places = ["--area-names", f"{folder / 'areas.csv'}", "--model", "standard"]
     words = ["judgemap", "fit", f"{folder / 'comparisons.csv'}", *places, "--winner-is", imported.winner_is or "lower"]
     return shlex.join([*words, "-o", "results"])
-
-
-def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
 
 
 def _write_map(imported: Imported, path: Path) -> None:

@@ -9,12 +9,13 @@ from ninja.errors import AuthenticationError, ValidationError
 from ninja.responses import codes_4xx
 
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import csv_text
 from judgemap.study.data.definition import write_definition
 from judgemap.web.api import schemas
 from judgemap.web.api.access import ApiError, TokenAuth, problem, study_for, token_of
 from judgemap.web.api.cursor import read_latest, read_page
 from judgemap.web.api.tokens import studies_of_token
-from judgemap.web.people.export import geojson, table, time
+from judgemap.web.people.export import geojson, time
 from judgemap.web.results.files import COLUMNS, kept_file
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.areas import load_graph
@@ -194,7 +195,7 @@ def _geojson(rows: list[Area]) -> HttpResponse:
 
 
 def _csv(columns: tuple[str, ...], rows: Any) -> HttpResponse:  # noqa: ANN401 - cells of any kind
-    return HttpResponse(table(columns, rows), "text/csv; charset=utf-8")
+    return HttpResponse(csv_text(columns, rows), "text/csv; charset=utf-8")
 
 
 def _row(answer: Any) -> list[Any]:  # noqa: ANN401 - an answer from the cursor

@@ -1,13 +1,11 @@
 """A study as a zip file of tables: every pair shown, every answer and its revisions, and how to read them."""
 
-import csv
 import hashlib
-import io
 import json
 import logging
 import os
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from django.conf import settings
 from django.db.models import Prefetch, Sum
 
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import defused
+from judgemap.geo.csvfiles import csv_text
 from judgemap.study.data.definition import write_definition
 from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow
 from judgemap.web.judge.models import Consent, Judge, UnknownArea, asks_who_is_left_out
@@ -85,19 +83,19 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     )
     codes = {area.pk: area.code for area in areas}
     history, ids = History.read(study, more=IN_TABLES), [area.code for area in areas]
-    yield "comparisons.csv", table(PAIR_COLUMNS, _pair_rows(history, ids))
-    yield "revisions.csv", table(REVISION_COLUMNS, _revision_rows(history, ids))
-    yield "areas.csv", table(("id", "name"), ([area.code, area.name] for area in areas))
+    yield "comparisons.csv", csv_text(PAIR_COLUMNS, _pair_rows(history, ids))
+    yield "revisions.csv", csv_text(REVISION_COLUMNS, _revision_rows(history, ids))
+    yield "areas.csv", csv_text(("id", "name"), ([area.code, area.name] for area in areas))
     edges = load_graph(study.version).edges.tolist()
-    yield "edges.csv", table(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
+    yield "edges.csv", csv_text(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
     if all(area.outline for area in areas):
         yield "areas.geojson", geojson(areas)
     if (figures := figures_of(study.pk, areas)) is not None:
         yield "figures.csv", figures.to_csv()
-    yield "judges.csv", table(JUDGE_COLUMNS, _judge_rows(study, ids))
+    yield "judges.csv", csv_text(JUDGE_COLUMNS, _judge_rows(study, ids))
     unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")
     rows = unknown.values_list("judge_id", "area_id", "marked_at")
-    yield "unknown_areas.csv", table(("judge", "area", "marked_at"), ([a, codes[b], time(c)] for a, b, c in rows))
+    yield "unknown_areas.csv", csv_text(("judge", "area", "marked_at"), ([a, codes[b], time(c)] for a, b, c in rows))
     yield "study.toml", write_definition(definition_of(study))
     for version in study.versions.order_by("number"):
         yield f"versions/study-{version.number}.toml", write_definition(definition_of(study, version))
@@ -114,22 +112,6 @@ def base_map_files(study: Study) -> Iterator[tuple[str, bytes]]:
     tiles = base_map.tiles.order_by("level", "column", "row").values_list("level", "column", "row", "content")
     for level, column, row, content in tiles.iterator(chunk_size=100):
         yield f"basemap/{level}/{column}/{row}.json.gz", bytes(content)
-
-
-def table(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    r"""Write a CSV table whose cells no spreadsheet runs as formulas.
-
-    >>> print(table(("reason", "n"), [["=1+1", -2], ["a, b", None]]).replace("\r", ""))
-    reason,n
-    '=1+1,-2
-    "a, b",
-    <BLANKLINE>
-    """
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows([defused(each) for each in row] for row in rows)
-    return text.getvalue()
 
 
 def time(moment: datetime | None) -> str:

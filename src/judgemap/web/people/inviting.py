@@ -23,13 +23,14 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import csv_text
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.answering import find_judge
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.joining import preview as make_preview
 from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.judge.place import minutes_of
-from judgemap.web.people.export import export_apart, table
+from judgemap.web.people.export import export_apart
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.server.tokens import Problem, check_address, hashed, whole_address
@@ -233,7 +234,7 @@ def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
     tokens = [each for each in request.POST.getlist("token")[:MOST_LINKS] if IN_TEXT.fullmatch(each)]
     rows = [(each.whose, each.group, each.address) for each in _links(request, study, tokens)]
     name = f'attachment; filename="{study.slug}-links.csv"'
-    text = table(("judge", "group", "link"), rows)
+    text = csv_text(("judge", "group", "link"), rows)
     return HttpResponse(text, "text/csv", headers={"Content-Disposition": name})
 
 

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import csv_text
 from judgemap.report.pages.finish import before_annex, fill_in
 from judgemap.study.assess.findings import EQUAL
 from judgemap.study.data.comparisons import Comparisons
@@ -28,7 +29,6 @@ from judgemap.study.data.definition import OwnWords, write_definition
 from judgemap.study.fit.settings import FitSettings, View
 from judgemap.web.judge.comparisons import History, area_ids, direction
 from judgemap.web.judge.models import Pair
-from judgemap.web.people.export import table
 from judgemap.web.results import actions
 from judgemap.web.results.models import Beside, FitFiles, FitRun, FitView, words_of
 from judgemap.web.results.pages import SeenMap, add_verdicts, fit_page, show_page, wanted_map
@@ -232,8 +232,8 @@ def areas_csv(seen: SeenMap) -> str:
     columns = [name for name in COLUMNS if name in seen.rows[0]]
     rows = ([row[name] for name in columns] for row in seen.rows)  # type: ignore[literal-required]
     if seen.run.record.view is View.POOLED:
-        return table(columns, rows)
-    return table([*columns, "view"], ([*row, seen.view] for row in rows))
+        return csv_text(columns, rows)
+    return csv_text([*columns, "view"], ([*row, seen.view] for row in rows))
 
 
 def _has_views(run: FitRun) -> bool:
