@@ -46,8 +46,8 @@ from judgemap.web.judge.joining import invite
 from judgemap.web.studies.editing import open_study
 from judgemap.web.studies.making import create_study
 areas = read_areas(sys.argv[2], id="id", name="name", bridge="none")
-study = open_study(create_study(StudyDefinition("Bench", "Which?", "lower", design=sys.argv[3], recommended=100000,
-                                               maximum=100000), areas))
+study = open_study(create_study(StudyDefinition("Bench", "Which?", "lower", design=sys.argv[3], recommended=10000,
+                                               maximum=10000), areas))
 invited = invite(study, int(sys.argv[4]))
 for each in invited:
     give_consent(each.token, "en", 0)
