@@ -135,7 +135,7 @@ def test_parameters_have_intervals_and_words(row):
 def odd_judge(row):
     """Eight judges of 60 answers, the first of whom sees it the other way round, and a fit with attention."""
     data = panel(row, 1, n_judges=8, each=60)
-    return data, settled(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT | {"draws": 400}, as_in_paper=True))
+    return data, settled(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT | {"draws": 200}, as_in_paper=True))
 
 
 def settled(fit):
@@ -154,7 +154,7 @@ def test_a_judge_the_other_way_round_is_told_apart(row, odd_judge):
     assert (kinds.loc[1:] <= SURE).all(axis=None), "nothing is said of the others, though short chains may flip some"
     assert not any(table["kind_note"])
     assert (table["attention_low"] <= table["attention"]).all()
-    differ = settled(jm.fit_spatial(data, row, seed=3, judges="differ", **SHORT | {"draws": 400}, as_in_paper=True))
+    differ = settled(jm.fit_spatial(data, row, seed=3, judges="differ", **SHORT | {"draws": 200}, as_in_paper=True))
     seen = jm.judge_table(differ, data)
     assert seen["distance"].argmax() == 0
     assert seen["p_reversed"][0] > 0.7, "0.76 to 0.79 with seeds from 1 to 6"

@@ -14,7 +14,7 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import NoteKind
 from judgemap.study.fit.settings import FitSettings, View
 
-SHORT = {"chains": 4, "warmup": 50, "draws": 50}
+SHORT = {"chains": 4, "warmup": 10, "draws": 40}
 
 
 def tell(areas, rows, **more):
@@ -281,8 +281,8 @@ def test_judges_who_know_half_of_the_map_are_found_out():
     told = own_part(np.random.default_rng(2), setting)
     words = np.array(["tie", "left", "right"])[told.choice].tolist()
     data = Comparisons.from_words(areas.ids, [f"j{each}" for each in told.judge], told.left, told.right, words)
-    plain = jm.fit_spatial(data, areas, seed=1, judges="alike")
-    fit = jm.fit_spatial(data, areas, seed=1, judges="alike", reach=True, chains=8, warmup=50, draws=50)
+    plain = jm.fit_spatial(data, areas, seed=1, judges="alike", chains=8, warmup=50, draws=50)
+    fit = jm.fit_spatial(data, areas, seed=1, judges="alike", reach=True, chains=4, warmup=20, draws=30)
     closeness = [np.corrcoef(each.risk.mean(axis=0), told.strengths)[0, 1] ** 2 for each in (plain, fit)]
     assert closeness[1] > closeness[0] + 0.05
     known = fit.known_areas()

@@ -68,10 +68,10 @@ def test_many_judges_need_no_more_kicks(monkeypatch):
 
 
 def test_every_part_with_many_judges(monkeypatch):
-    monkeypatch.setattr(hmc, "MANY", 20)
-    monkeypatch.setattr(hmc, "SOME", 10)
+    monkeypatch.setattr(hmc, "MANY", 10)
+    monkeypatch.setattr(hmc, "SOME", 6)
     parts = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())
-    draws = sample_panel(np.random.default_rng(1), study(parts, 30), plan=Plan(chains=4, warmup=5, draws=10))
+    draws = sample_panel(np.random.default_rng(1), study(parts, 12), plan=Plan(chains=4, warmup=2, draws=5))
     assert all(np.isfinite(array).all() for array in draws.arrays.values())
     assert draws["acceptance"].mean() > 0.5
 

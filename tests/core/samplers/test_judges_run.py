@@ -19,13 +19,23 @@ from judgemap.core.model.judges import (
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers.diagnostics import ess_bulk
+from judgemap.core.samplers.judges import hmc
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
 MAP = communicability(delaunay_map(12))
 EVERYTHING = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())
-SHORT = Plan(chains=6, warmup=5, draws=12)
+SHORT = Plan(chains=10, warmup=1, draws=4)  # two batches
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_pilots():
+    """Coordinates need not be good here, only there: the draws are exact, or odd, in any."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hmc, "ROUNDS", (4, 4))
+        patch.setattr(hmc, "MOST_KICKS", 6)
+        yield
 
 
 def study(parts, answers=(30, 20, 9, 1), seed=1):

@@ -231,6 +231,7 @@ def test_it_agrees_with_the_sampler_for_smaller_maps(monkeypatch, n_areas, compa
     """With all pairs factored and with few. The root mean square of all z-scores is 1 on average if both are right."""
     monkeypatch.setattr(hmc, "FEWEST_ENTRIES", entries)
     monkeypatch.setattr(hmc, "ENTRIES_A_ROW", 0)
+    monkeypatch.setattr(hmc, "WIDTH", 16)  # one batch costs little more than half of it
     model, graph = study(n_areas, comparisons)
     assert len(np.unique(graph.components())) > 2
     plan = Plan(chains=16, warmup=30, draws=draws)
@@ -259,7 +260,7 @@ def test_ties_agree_with_the_sampler_for_smaller_maps():
 
 
 def test_the_number_of_cores_does_not_matter():
-    model, graph = study(120, 1500)
+    model, graph = study(40, 500)
     same = SparseModel.of_map(model.counts, IntrinsicCar(graph), model.variance, ties=False)
     one, two = (
         sample_sparse(np.random.default_rng(1), same, Plan(chains=16, draws=5), cores=cores) for cores in (1, 2)
