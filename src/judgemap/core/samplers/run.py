@@ -1,9 +1,12 @@
 """Run a sampler in several chains, block by block: in threads, reporting progress, and keeping the draws on Ctrl-C.
 
+If whoever watches is a `Keeper`, a run that was stopped goes on where it was.
+
 Chains are grouped into batches by the kernel's width alone, each batch has its own generator, and BLAS runs on one
 thread, so the same seed gives the same draws whatever the number of cores.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -20,6 +23,7 @@ from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.samplers.clusters.kernel import ClusterModel, starting_partitions
 from judgemap.core.samplers.diagnostics import AT_A_TIME, Sampling, assess_sampling
 from judgemap.core.samplers.kernel import Arrays, Kernel
+from judgemap.core.samplers.resume import Keeper, Position, pack, unpack
 from judgemap.core.samplers.spatial import hmc
 from judgemap.core.threads import one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
@@ -82,6 +86,8 @@ class Draws:
 
     arrays: Mapping[str, NDArray[Any]]
     asked: int | None = None
+    earlier: float = 0.0
+    """How many seconds were spent on them before the run was stopped and went on."""
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return one array by name."""
@@ -154,7 +160,7 @@ def _moves(draws: FloatArray) -> BoolArray:
 
 
 Watcher = Callable[[Draws, int], None]
-"""Called after every block with the draws so far and the number of draws asked for per chain."""
+"""Called after every block with the draws so far and the number of draws asked for per chain; perhaps a `Keeper`."""
 
 
 def sample(
@@ -245,26 +251,34 @@ def run(
         kernel.init(generator, *(each[group] for each in starts))
         for generator, group in zip(generators, groups, strict=True)
     ]
-    store, blocks = _Store(plan), _blocks(plan, kernel.block)
+    keeper, store, began = watch if isinstance(watch, Keeper) else None, _Store(plan), time.perf_counter()
+    at = Position(states, generators, plan.draws, plan.draws, 0, 0.0)
+    if keeper is not None:
+        at = store.restore(keeper, at)
     with ThreadPoolExecutor(max_workers=max(1, min(cores, len(groups)))) as pool:
         try:
-            while blocks:
-                for steps, thin, kept in blocks:
+            while True:
+                first = at.size == plan.draws
+                blocks = _blocks(plan if first else replace(plan, warmup=0, draws=at.stretch), kernel.block)
+                for steps, thin, kept in blocks[at.done :]:
                     jobs = [
                         pool.submit(kernel.advance, generator, state, steps, thin)
-                        for generator, state in zip(generators, states, strict=True)
+                        for generator, state in zip(generators, at.states, strict=True)
                     ]
                     results = [job.result() for job in jobs]
-                    states = [state for state, _ in results]
+                    at = at._replace(states=[state for state, _ in results], done=at.done + 1)
                     store.add([draws for _, draws in results], kept=kept)
+                    if keeper is not None and keeper.due():
+                        taken = at.seconds + time.perf_counter() - began
+                        keeper.keep(at._replace(seconds=taken).pack(), store.since_saved())
                     if watch is not None:
                         watch(store.so_far(), store.size)
                 # Double the length, up to `most`.
                 more, made = min(store.size, plan.most - store.size), store.so_far()
                 if more < FEWEST or made.good():
-                    return made
+                    return replace(made, earlier=at.seconds)
                 store.grow(more)
-                blocks = _blocks(replace(plan, warmup=0, draws=more), kernel.block)
+                at = at._replace(size=store.size, stretch=more, done=0)
         except KeyboardInterrupt:
             # Batches still running are waited for, and their block is dropped, so that all chains have equally many
             # draws.
@@ -273,7 +287,7 @@ def run(
                 raise
             if store.filled == store.size:  # stopped while it was decided whether to go on
                 store.size = max(store.size, plan.most)
-    return store.so_far()
+    return replace(store.so_far(), earlier=at.seconds)
 
 
 def _blocks(plan: Plan, size: int | None) -> list[tuple[int, int, bool]]:
@@ -290,7 +304,7 @@ class _Store:
 
     def __init__(self, plan: Plan) -> None:
         self.chains, self.size = plan.chains, plan.draws
-        self.filled = 0
+        self.filled = self.saved = 0
         self.arrays: Arrays = {}
 
     def add(self, batches: list[Arrays], *, kept: bool) -> None:
@@ -310,6 +324,23 @@ class _Store:
         self.size += more
         for name, array in self.arrays.items():
             self.arrays[name] = np.concatenate([array, np.empty_like(array[:, :more])], axis=1)
+
+    def restore(self, keeper: Keeper, start: Position) -> Position:
+        """Take back the draws that were kept, and return the position after them; ``start`` if there are none."""
+        kept = keeper.kept()
+        at = None if kept is None else start.moved_to(kept[0])
+        if kept is None or at is None:
+            return start
+        self.size = at.size
+        for draws in kept[1]:
+            self.add([unpack(draws)], kept=True)
+        self.saved = self.filled
+        return at
+
+    def since_saved(self) -> bytes:
+        """Return the draws that no keeper has yet."""
+        new, self.saved = slice(self.saved, self.filled), self.filled
+        return pack({name: array[:, new] for name, array in self.arrays.items()}) if new.start < new.stop else b""
 
     def so_far(self) -> Draws:
         arrays = {name: array[:, : self.filled] for name, array in self.arrays.items()}

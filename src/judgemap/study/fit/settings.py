@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from judgemap.core.model.prior import (
     VariancePrior,
     independent,
 )
-from judgemap.core.samplers.run import SAMPLERS, Plan, Watcher
+from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, Watcher
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
@@ -40,7 +40,6 @@ from judgemap.study.fit.priors import FOR_LARGE_MAPS, PLAIN, PRIORS
 if TYPE_CHECKING:
     from judgemap.study.fit.result import Fit
 
-T = TypeVar("T")
 MODELS = ("spatial", "standard", "clusters")
 NORMAL_MODELS = ("spatial", "standard")
 MODEL_NAMES = {"spatial": "spatial", "standard": "standard", "clusters": "clustering"}
@@ -760,14 +759,14 @@ class Run:
     why: str = ""
     """Why judges differ or are alike."""
 
-    def timed(self, sampling: Callable[[np.random.Generator], T]) -> tuple[T, float]:
-        """Sample, and return the draws and the seconds taken; if sampling breaks down, say so in a sentence."""
+    def timed(self, sampling: Callable[[np.random.Generator], Draws]) -> tuple[Draws, float]:
+        """Sample, and return the draws and all seconds they took; if sampling breaks down, say so in a sentence."""
         began = time.perf_counter()
         try:
             draws = sampling(np.random.default_rng(self.settings.seed))
         except FloatingPointError as error:
             raise StudyError(f"the fit broke down ({error}); try the other sampler, or check the map's edges") from None
-        return draws, round(time.perf_counter() - began, 3)
+        return draws, round(draws.earlier + time.perf_counter() - began, 3)
 
 
 def with_answers(data: Comparisons) -> tuple[Comparisons, tuple[str, ...]]:

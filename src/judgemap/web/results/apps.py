@@ -15,6 +15,7 @@ class ResultsConfig(AppConfig):
         from judgemap.web.results.actions import ask_where_due
         from judgemap.web.results.forgetting import forget_everybody, forget_judge, remove_fits
         from judgemap.web.results.models import reasons_to_leave_out
+        from judgemap.web.results.resuming import remove_unneeded
         from judgemap.web.server.jobs import worker_round
         from judgemap.web.studies.keeping import study_goes
 
@@ -22,4 +23,5 @@ class ResultsConfig(AppConfig):
         answers_go.connect(forget_everybody)
         asks_who_is_left_out.connect(reasons_to_leave_out)
         worker_round.connect(ask_where_due)
+        worker_round.connect(remove_unneeded)
         study_goes.connect(remove_fits)

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, PopulationMap
-from judgemap.web.results.models import Beside, FitArea, FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.results.models import Beside, FitArea, FitFiles, FitKept, FitPicture, FitPiece, FitRun, FitView
 from judgemap.web.server.database import delete_in_turns
 from judgemap.web.server.jobs import log_line
 from judgemap.web.studies.models import Study
@@ -36,6 +36,7 @@ def forget_judge(judge: Judge, **_: object) -> None:
     first = Answer.objects.filter(pair__judge=judge).order_by("answered_at").first()
     if first is None:
         return
+    FitKept.objects.filter(fit__study=judge.study).delete()  # fits under way do not go on with these answers
     too_early = Q(finished_at__lt=first.answered_at)
     for run in FitRun.objects.filter(study=judge.study).exclude(too_early).defer("rows", "findings", "log"):
         if run.read_at is not None and _uses(run, judge.name):
@@ -62,6 +63,7 @@ def forget_everybody(study: Study, judges: list[str], **_: object) -> dict[str, 
 def remove_fits(study: Study, **_: object) -> None:
     """Remove the fits of a study that is being deleted; a worker that is making one finds it taken away."""
     delete_in_turns(FitArea.objects.filter(fit__study=study))
+    delete_in_turns(FitPiece.objects.filter(fit__study=study), at_once=1, alone=True)
     delete_in_turns(FitRun.objects.filter(study=study))
 
 

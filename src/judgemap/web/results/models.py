@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Self
 
 import msgspec
 from django.conf import settings
@@ -17,10 +18,13 @@ from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.record import FitRecord, NoteKind
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Judge
-from judgemap.web.server.jobs import SILENCE, Job, job_constraints, log_line
+from judgemap.web.server.jobs import MOST_STARTS, SILENCE, Job, job_constraints, log_line
 from judgemap.web.studies.models import Imprint, Study, StudyVersion
 
 UNEXPLAINED = "the worker stopped responding: pictures and briefing may be missing; make a new fit to get them all"
+
+GOES_ON = "The worker stopped responding; the fit goes on where it was as soon as a worker is free."
+KEPT = ~Q(position="") & Q(idle__lt=MOST_STARTS)
 
 
 class FitRun(Job):
@@ -109,9 +113,18 @@ class FitRun(Job):
 
         return make_fit(self)
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether the next worker can go on where a lost one was; not if the fit itself ends every worker."""
+        return FitKept.objects.filter(KEPT, fit=self).exists()
+
+    def show_if_lost(self) -> Self:
+        """Show a silent fit as lost, unless it goes on."""
+        return self if self.is_silent and self.goes_on else super().show_if_lost()
+
     @classmethod
     def mark_lost(cls) -> int:
-        """Mark lost fits; if only a fit's explanation was lost, stop waiting for it."""
+        """Mark lost fits; those of which enough is kept go on; if only an explanation was lost, stop waiting for it."""
         from judgemap.web.results.forgetting import forget_withdrawn
 
         now = timezone.now()
@@ -119,6 +132,11 @@ class FitRun(Job):
         for run in unexplained.defer("rows", "findings", "log"):
             forget_withdrawn(run)
         unexplained.update(explained_at=now, log=Concat(F("log"), Value(log_line(UNEXPLAINED))))
+        silent = cls.objects.filter(heard_at__lt=now - SILENCE, status=cls.Status.RUNNING)
+        for key in silent.filter(pk__in=FitKept.objects.filter(KEPT).values("fit")).values_list("pk", flat=True):
+            log = Concat(F("log"), Value(log_line("the worker stopped responding; the next one goes on from here")))
+            if silent.filter(pk=key).update(status=cls.Status.WAITING, started_at=None, said=GOES_ON, log=log):
+                FitKept.objects.filter(fit=key).update(idle=F("idle") + 1)
         return super().mark_lost()
 
 
@@ -132,6 +150,39 @@ class FitFiles(models.Model):
 
     def __str__(self) -> str:
         return f"files of fit {self.fit_id}"
+
+
+class FitKept(models.Model):
+    """What a fit under way needs to go on if its worker stops; see `resuming`. There is one as soon as it begins."""
+
+    fit = models.OneToOneField(FitRun, models.CASCADE, related_name="kept")
+    version = models.CharField(max_length=40)
+    """The version of judgemap, whose draws another need not repeat."""
+    data_sha256 = models.CharField(max_length=64, blank=True)
+    position = models.CharField(max_length=16, blank=True)
+    """The pieces that say where the chains are; empty as long as nothing is kept."""
+    draws = models.JSONField(default=list)
+    """The pieces with the draws, in order."""
+    idle = models.PositiveIntegerField(default=0)
+    """How many workers were lost since anything was kept."""
+
+    def __str__(self) -> str:
+        return f"kept of fit {self.fit_id}"
+
+
+class FitPiece(models.Model):
+    """Some bytes of what is kept of a fit under way."""
+
+    fit = models.ForeignKey(FitRun, models.CASCADE, related_name="pieces")
+    of = models.CharField(max_length=16)
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["fit", "of", "number"], name="fit_piece_once"),)
+
+    def __str__(self) -> str:
+        return f"piece {self.number} of fit {self.fit_id}"
 
 
 class BriefingWords(models.Model):

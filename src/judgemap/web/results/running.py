@@ -5,6 +5,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,7 @@ from judgemap.web.results.actions import answered, hold_against_figures
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
 from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView, whole_fits, words_of
+from judgemap.web.results.resuming import FitKeeper
 from judgemap.web.server.database import delete_in_turns, insert_in_turns
 from judgemap.web.server.jobs import STOPPING, log_line, outlast
 from judgemap.web.studies.areas import load_areas
@@ -73,13 +75,15 @@ def make_fit(run: FitRun) -> Iterator[None]:
     Returns the steps that explain it, see `explain`: the map is ready before they are taken.
     """
     run.version = StudyVersion.objects.defer("packed_design").get(pk=run.version_id)
-    data = read_answers(run)
+    keeper = outlast(partial(FitKeeper, run))
+    data = read_answers(run, keeper.read_at)
     run.said = WARMING_UP
     run.write_line(f"read {len(data):,} pairs shown to {len(data.per_judge()):,} judges")
     areas = load_areas(run.version)
     settings = FitSettings.from_dict(run.settings)
     state_memory(run, settings, len(areas), len(data))
-    fit = settings.run(data, areas, cores=available_cores(), watch=partial(watch, run))
+    watcher = outlast(partial(keeper.begin, data.digest(), partial(watch, run)))
+    fit = settings.run(data, areas, cores=available_cores(), watch=watcher)
     keep(run, fit)
     return explain(run, fit, data)
 
@@ -95,12 +99,13 @@ def state_memory(run: FitRun, settings: FitSettings, n_areas: int, n_answers: in
     run.write_line(run.said.removesuffix("."))
 
 
-def read_answers(run: FitRun) -> "Comparisons":
-    """Read what the judges of this fit have answered by now."""
+def read_answers(run: FitRun, at: datetime | None = None) -> "Comparisons":
+    """Read what the judges of this fit have answered by now, or had answered ``at`` an earlier moment."""
     run.study.current = run.version
-    run.answers, run.read_at = answered(run.study), timezone.now()
-    FitRun.objects.filter(pk=run.pk).update(answers=run.answers, read_at=run.read_at)
-    if connection.vendor == "postgresql":  # an answer given by now may be committed a moment later
+    if at is None:
+        run.answers, run.read_at = answered(run.study), timezone.now()
+        FitRun.objects.filter(pk=run.pk).update(answers=run.answers, read_at=run.read_at)
+    if at is None and connection.vendor == "postgresql":  # an answer given by now may be committed a moment later
         time.sleep(COMMITTED)
     history = History.read(run.study).last(run.read_at)
     data = history.comparisons(area_ids(run.study), direction(run.version.direction))

@@ -96,6 +96,31 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name="FitKept",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("fit", models.OneToOneField(on_delete=models.CASCADE, related_name="kept", to="results.fitrun")),
+                ("version", models.CharField(max_length=40)),
+                ("data_sha256", models.CharField(blank=True, max_length=64)),
+                ("position", models.CharField(blank=True, max_length=16)),
+                ("draws", models.JSONField(default=list)),
+                ("idle", models.PositiveIntegerField(default=0)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="FitPiece",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("fit", models.ForeignKey(on_delete=models.CASCADE, related_name="pieces", to="results.fitrun")),
+                ("of", models.CharField(max_length=16)),
+                ("number", models.PositiveIntegerField()),
+                ("content", models.BinaryField()),
+            ],
+            options={
+                "constraints": [models.UniqueConstraint(fields=("fit", "of", "number"), name="fit_piece_once")],
+            },
+        ),
+        migrations.CreateModel(
             name="BriefingWords",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
