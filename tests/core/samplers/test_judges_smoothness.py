@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cluster_exactness import plain
 from scipy import stats
 from scipy.special import expit
 from synthetic import delaunay_map
@@ -9,7 +10,7 @@ from synthetic import delaunay_map
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import PanelModel, Parts, Smoothness
 from judgemap.core.model.prior import InverseGamma, communicability
-from judgemap.core.samplers.judges import target
+from judgemap.core.samplers.judges import compiled
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.judges.target import redraw, roughness
 from judgemap.core.samplers.run import Plan
@@ -24,8 +25,10 @@ RNG = np.random.default_rng
 def test_the_precision_is_the_inverse_of_the_covariance():
     local = np.array([[0.3, 1.0, 7.0], [2.0, 2.0, 2.0]])
     found = roughness(PATH, np.array([-1.0, 2.0]), local)
-    for rho, psi, precision in zip(found.rho, local, found.precision, strict=True):
-        assert np.allclose(precision @ (rho * PATH.matrix + (1 - rho) * np.diag(psi)), np.eye(3))
+    both = [
+        np.linalg.inv(rho * PATH.matrix + (1 - rho) * np.diag(psi)) for rho, psi in zip(found.rho, local, strict=True)
+    ]
+    assert np.allclose(found.precision, np.mean(both, axis=0))
 
 
 def test_an_areas_own_part_has_students_distribution():
@@ -57,15 +60,18 @@ def test_redrawing_leaves_the_prior_unchanged():
     assert min(joint_ranks(3)) > 1e-3 / 3
 
 
-def test_bugs_are_caught(monkeypatch):
-    """ψ as if there were no other part of the map; ρ without the volume of the covariance."""
-    with monkeypatch.context() as patch:
-        patch.setattr(target, "SHAPE", 2.5)
-        assert min(joint_ranks(3)) < 1e-3 / 3
-    right = target._factor
-    with monkeypatch.context() as patch:
-        patch.setattr(target, "_factor", lambda C, rho, psi: right(C, rho, 0 * psi + 1))
-        assert min(joint_ranks(3)) < 1e-3 / 3
+BUGS = {
+    "none": {},
+    "ψ as if there were no other part of the map": {"SHAPE = Smoothness.shape": "SHAPE = 2.5"},
+    "K without ψ": {"+= rough * psi[i]\n    L": "+= rough\n    L"},
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_bugs_are_caught(monkeypatch, bug):
+    """What is compiled, run as plain Python: with a part of its text replaced, and without."""
+    monkeypatch.setattr(compiled, "redraw", plain(compiled, BUGS[bug]).redraw)
+    assert bool(min(joint_ranks(3)) < 1e-3 / 3) is (bug != "none")
 
 
 def test_hot_spots_stand_out():

@@ -7,10 +7,10 @@ import pytest
 from synthetic import delaunay_map
 from test_judges_pilot import MAP, study
 
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Reach, Side
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Reach, Side, Smoothness
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.samplers.judges import compiled, hmc, layout
-from judgemap.core.samplers.judges.target import gradient, log_density, parameters
+from judgemap.core.samplers.judges.target import gradient, log_density, parameters, roughness
 
 REACH = Reach.on(delaunay_map(12))
 PARTS = {
@@ -18,18 +18,28 @@ PARTS = {
     "ties": Parts(TieRule.RAO_KUPPER),
     "views": Parts(disagreement=Disagreement(MAP)),
     "views and ties": Parts(TieRule.RAO_KUPPER, disagreement=Disagreement(MAP)),
+    "side": Parts(TieRule.RAO_KUPPER, side=Side()),
+    "attention": Parts(disagreement=Disagreement(MAP), attention=Attention()),
+    "lapses": Parts(lapses=Lapses()),
+    "smoothness": Parts(smoothness=Smoothness()),
+    "all but reach": Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses()),
     "reach": Parts(TieRule.RAO_KUPPER, reach=REACH),
     "all": Parts(TieRule.DAVIDSON, None, Disagreement(MAP), Side(), Attention(), Lapses(), REACH),
 }
 PLAIN = [name for name in PARTS if name not in ("all", "reach")]
 
 
-def bent(parts):
+def bent(parts, chains=5):
     """Make a target whose coordinates swell, dim and shear."""
     target, _ = hmc.first_coordinates(study(parts, 8))
     at, bend = target.coordinates, np.full(len(target.scales), 0.2)
     shear = 0.1 * np.random.default_rng(3).standard_normal(at.shear.shape)
-    return replace(target, coordinates=replace(at, swell=bend, dim=-bend, shear=shear))
+    target = replace(target, coordinates=replace(at, swell=bend, dim=-bend, shear=shear))
+    if parts.smoothness is None:
+        return target
+    rng = np.random.default_rng(4)
+    rough = roughness(MAP, rng.standard_normal(chains), rng.gamma(2.0, size=(chains, MAP.n_areas)))
+    return replace(target, factor=rough.factor)
 
 
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
@@ -61,7 +71,7 @@ def test_one_compiled_look_is_the_slope_and_the_density(parts):
 
 
 def test_a_compiled_trajectory_is_that_of_numpy(monkeypatch):
-    target = bent(PARTS["views and ties"])
+    target = bent(PARTS["all but reach"])
     start = hmc.start(np.random.default_rng(1), target, target.noise(np.random.default_rng(2), 5))
     moved = hmc.trajectory(np.random.default_rng(3), target, start, 5)
     monkeypatch.setitem(target.__dict__, "plain", None)
@@ -79,11 +89,13 @@ def test_only_what_is_plain_is_compiled():
 
 def slope_error(parts):
     """Return the largest error of a slope, compared with the difference between two points near each other."""
-    target = bent(parts)
+    target = bent(parts, 1)
     rng = np.random.default_rng(2)
     q, step = rng.standard_normal((target.size, 1)), 1e-4
     slope = gradient(target, q, parameters(target, q))[:, 0]
     apart = np.eye(target.size) * step
+    if target.factor is not None:
+        target = replace(target, factor=np.repeat(target.factor, target.size, axis=0))
     up, down = (log_density(target, parameters(target, q + side * apart)) for side in (1, -1))
     return np.abs((up - down) / (2 * step) - slope).max() / np.abs(slope).max()
 

@@ -161,7 +161,7 @@ def start(rng: np.random.Generator, target: JudgesTarget, q: FloatArray, rough: 
     if rough is None and model.parts.smoothness is not None:
         rough = begin(rng, model.covariance, q.shape[1])
     seed = _seed(rng)
-    return JudgesState(look(target if rough is None else replace(target, precision=rough.precision), q), seed, rough)
+    return JudgesState(look(target if rough is None else replace(target, factor=rough.factor), q), seed, rough)
 
 
 def settled(rng: np.random.Generator, target: JudgesTarget, state: JudgesState, kicks: int) -> JudgesState:
@@ -209,7 +209,7 @@ def trajectory(
     if rough is not None:
         shared, C = common(target, chains.q), target.model.covariance
         rough = redraw(rng, C, (shared.strengths / shared.alpha).T, rough)
-        target = replace(target, precision=rough.precision)
+        target = replace(target, factor=rough.factor)
         chains = look(target, chains.q)._replace(acceptance=chains.acceptance, divergences=chains.divergences)
 
     def log_joint(state: HMCState, momentum: FloatArray) -> FloatArray:
@@ -255,7 +255,7 @@ def is_wide(target: JudgesTarget) -> bool:
 def move_widely(rng: np.random.Generator, target: JudgesTarget, state: JudgesState) -> JudgesState:
     """Draw α² and σ² by slices, which reach where trajectories break down."""
     rough, q, part, layout, parts = state.roughness, state.q.copy(), target.sections, target.layout, target.model.parts
-    target = target if rough is None else replace(target, precision=rough.precision)
+    target = target if rough is None else replace(target, factor=rough.factor)
     # 1. What the likelihood needs: η = follow · (Xλ + Xu) + rest.
     point = parameters(target, q)
     lapse, p, follow = lapse_rows(target, point), tie_chance(point.x), np.ones((1, 1))
@@ -539,7 +539,7 @@ def size_and_tie_chance(layout: Layout, rule: TieRule, e: FloatArray) -> tuple[f
 
 
 def _first_precision(C: Covariance) -> FloatArray:
-    first: FloatArray = roughness(C, np.full(1, FIRST_LOGIT), np.ones((1, C.n_areas))).precision[0]
+    first: FloatArray = roughness(C, np.full(1, FIRST_LOGIT), np.ones((1, C.n_areas))).precision
     return first
 
 
@@ -557,7 +557,7 @@ def pilot(rng: np.random.Generator, target: JudgesTarget, steps: int, kicks: int
         if step >= steps // 2:
             draws.append(_observed(target, parameters(target, state.q)))
             if state.roughness is not None:
-                precisions.append(state.roughness.precision.mean(axis=0))
+                precisions.append(state.roughness.precision)
     return _summary(target, draws, np.mean(precisions, axis=0) if precisions else None), kicks
 
 

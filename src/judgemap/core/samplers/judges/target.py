@@ -58,15 +58,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import lapack
 from scipy.special import expit, log_ndtr
 
 from judgemap.core.model import outcomes
-from judgemap.core.model.judges import Lapses, PanelModel, Smoothness
+from judgemap.core.model.judges import Lapses, PanelModel
 from judgemap.core.model.outcomes import Answers, Slopes, Wins, add_up
-from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal, Terms
+from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal
 from judgemap.core.samplers.judges.layout import Layout, Views, onto_areas
-from judgemap.core.samplers.slices import slice_sample
 from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
@@ -302,8 +300,8 @@ class Scale(NamedTuple):
     log_prior: Callable[[FloatArray], FloatArray]
     slope: Callable[[FloatArray], FloatArray]
     start: float
-    terms: Terms | None = None
-    """The numbers behind both, if they have that form."""
+    numbers: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """The numbers behind both: those of `Terms`; or 2 log s of a half-Cauchy prior; or none."""
 
 
 def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
@@ -326,28 +324,33 @@ def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
 
 
 def _half_cauchy(name: str, scale: float, start: float) -> Scale:
-    offset = 2 * np.log(scale)
-    return Scale(name, lambda x: x / 2 - np.logaddexp(0.0, x - offset), lambda x: 0.5 - expit(x - offset), start)
+    offset = float(2 * np.log(scale))
+    return Scale(
+        name,
+        lambda x: x / 2 - np.logaddexp(0.0, x - offset),
+        lambda x: 0.5 - expit(x - offset),
+        start,
+        (offset, 0.0, 0.0),
+    )
 
 
 def _uniform(name: str, start: float) -> Scale:
     return Scale(name, lambda x: -np.logaddexp(0, x) - np.logaddexp(0, -x), lambda x: 1 - 2 * expit(x), start)
 
 
-SHAPE = Smoothness.shape
 FIRST_LOGIT, FIRST_SPREAD = 1.0, 1.0
 """Where chains start: the mean of logit ρ, and its standard deviation."""
 
 
 class Roughness(NamedTuple):
-    """ρ and ψ of some chains, and the resulting precision of the map."""
+    """ρ and ψ of some chains, and the resulting covariance of the map."""
 
     logit: FloatArray
     """logit ρ, (chains,)."""
     local: FloatArray
     """ψ, (chains, areas)."""
-    precision: FloatArray
-    """K⁻¹, (chains, areas, areas)."""
+    factor: FloatArray
+    """L with K = LLᵀ, (chains, areas, areas)."""
 
     @property
     def rho(self) -> FloatArray:
@@ -355,19 +358,23 @@ class Roughness(NamedTuple):
         rho: FloatArray = expit(self.logit)
         return rho
 
+    @property
+    def precision(self) -> FloatArray:
+        """The mean of K⁻¹ over the chains."""
+        identity = np.eye(self.local.shape[1])
+        mean: FloatArray = np.mean([linalg.cho_solve((L, True), identity) for L in self.factor], axis=0)
+        return mean
+
 
 def roughness(C: Covariance, logit: FloatArray, local: FloatArray) -> Roughness:
-    """Find K⁻¹ for these ρ and ψ.
+    """Factor K for these ρ and ψ.
 
     >>> from judgemap.core.model.prior import independent
     >>> roughness(independent(1), np.zeros(1), np.array([[3.0]])).precision
-    array([[[0.5]]])
+    array([[0.5]])
     """
-    precision = np.empty((len(logit), C.n_areas, C.n_areas))
-    for chain, (x, psi) in enumerate(zip(logit, local, strict=True)):
-        lower, _ = lapack.dpotri(_factor(C.matrix, expit(x), psi), lower=1)
-        precision[chain] = np.tril(lower) + np.tril(lower, -1).T
-    return Roughness(logit, local, precision)
+    rho, own = expit(logit)[:, None, None], (expit(-logit)[:, None] * local)[:, :, None]
+    return Roughness(logit, local, np.linalg.cholesky(rho * C.matrix + own * np.eye(C.n_areas)))
 
 
 def begin(rng: np.random.Generator, C: Covariance, chains: int) -> Roughness:
@@ -378,46 +385,11 @@ def begin(rng: np.random.Generator, C: Covariance, chains: int) -> Roughness:
 
 def redraw(rng: np.random.Generator, C: Covariance, maps: FloatArray, now: Roughness) -> Roughness:
     """Draw ρ and then ψ given λ/α, with one row of ``maps`` per chain."""
-    logit, local = np.empty_like(now.logit), np.empty_like(now.local)
-    for chain, (at, x, psi) in enumerate(zip(maps, now.logit, now.local, strict=True)):
-        logit[chain] = slice_sample(rng, float(x), _log_density(C.matrix, at, psi))
-        local[chain] = _draw_local_given(rng, C, at, expit(logit[chain]), psi)
-    return roughness(C, logit, local)
+    from judgemap.core.samplers.judges import compiled
 
-
-def _log_density(C: FloatArray, at: FloatArray, psi: FloatArray) -> Callable[[float], float]:
-    """Return log p(logit ρ | λ/α, ψ), up to a constant."""
-
-    def log_density(x: float) -> float:
-        rho = expit(x)
-        factor = _factor(C, rho, psi)
-        half, _ = lapack.dtrtrs(factor, at, lower=1)
-        return float(np.log(rho * (1 - rho)) - np.log(np.diagonal(factor)).sum() - half @ half / 2)
-
-    return log_density
-
-
-def _draw_local_given(
-    rng: np.random.Generator, C: Covariance, at: FloatArray, rho: float, psi: FloatArray
-) -> FloatArray:
-    own = (1 - rho) * psi
-    smooth = np.sqrt(rho) * C.draw(rng, 1)[0]
-    rough = np.sqrt(own) * rng.standard_normal(len(at))
-    missing, _ = lapack.dpotrs(_factor(C.matrix, rho, psi), at - smooth - rough, lower=1)
-    t = rough + own * missing
-    drawn: FloatArray = (SHAPE - 1 + t**2 / (2 * (1 - rho))) / rng.standard_gamma(SHAPE + 0.5, len(at))
+    drawn = Roughness(*(each.copy() for each in now))
+    compiled.redraw(rng, C.matrix, C.factor, np.ascontiguousarray(maps), *drawn)
     return drawn
-
-
-def _factor(C: FloatArray, rho: float, psi: FloatArray) -> FloatArray:
-    """Factor K."""
-    K = rho * C
-    K.flat[:: len(K) + 1] += (1 - rho) * psi  # the diagonal; an index array of it would take longer than the factor
-    factor: FloatArray
-    factor, failed = lapack.dpotrf(K, lower=1)
-    if failed:
-        raise FloatingPointError("the covariance of the strengths is not positive definite in double precision")
-    return factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,8 +400,8 @@ class JudgesTarget:
     layout: Layout
     scales: tuple[Scale, ...]
     coordinates: Coordinates
-    precision: FloatArray | None = None
-    """K⁻¹ of each chain, if the smoothness of the map is inferred."""
+    factor: FloatArray | None = None
+    """L of each chain, K = LLᵀ, if the smoothness of the map is inferred."""
 
     @cached_property
     def sections(self) -> dict[str, slice]:
@@ -712,7 +684,7 @@ def _pull_map(
     at, w = target.coordinates, point.map.w
     to_w = point.alpha * (at.V.T @ to_strengths)
     direct = add_up(to_w * w) / 2
-    to_w -= w if target.precision is None else at.V.T @ _bend(target.precision, at.V @ w)
+    to_w -= w if target.factor is None else at.V.T @ _bend(target.factor, at.V @ w)
     pulled = pull_back(to_w, q, point.map, point.map_effects, point.alpha)
     slope[...] = pulled.q
     x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
@@ -726,18 +698,18 @@ def _pull_map(
         to_scale["log_disagreement"] -= add_up(at.fade * faded)
 
 
-def _bend(precision: FloatArray, maps: FloatArray) -> FloatArray:
+def _bend(factor: FloatArray, maps: FloatArray) -> FloatArray:
     """K⁻¹ of each chain times its map, (areas, chains)."""
-    bent: FloatArray = np.matmul(precision, maps.T[:, :, None])[:, :, 0].T
+    bent: FloatArray = np.transpose([linalg.cho_solve((L, True), at) for L, at in zip(factor, maps.T, strict=True)])
     return bent
 
 
 def map_square(target: JudgesTarget, point: Point) -> FloatArray:
     """λᵀK⁻¹λ/α² of each chain."""
-    if target.precision is None:
+    if target.factor is None:
         return add_up(point.map.w**2)
     maps = target.coordinates.V @ point.map.w
-    return add_up(maps * _bend(target.precision, maps))
+    return add_up(maps * _bend(target.factor, maps))
 
 
 def log_density(target: JudgesTarget, point: Point) -> FloatArray:
