@@ -2,7 +2,7 @@
 
     python benchmarks/convergence.py [--seeds 20] [--cores 2] [kind ...]
 
-Simulated panels on Chicago's map (α = 2), each fitted as `judgemap fit` would: 16 chains, drawn until R-hat is at most
+Simulated panels on Chicago's map (α = 2), each fitted as `judgemap fit` would: 8 chains, drawn until R-hat is at most
 1.01 and there are 400 effective draws of everything, or until the plan ends. A run that did not get there says so.
 """
 

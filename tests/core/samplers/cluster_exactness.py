@@ -104,5 +104,5 @@ def plain(module: ModuleType, changes: dict[str, str]) -> ModuleType:
         assert source.count(old) == 1, f"{old!r} is in {module.__name__} {source.count(old)} times"
         source = source.replace(old, new)
     copy = ModuleType(f"{module.__name__}_plain")
-    exec(source.replace("@compiled\n", ""), vars(copy))  # noqa: S102
+    exec(source.replace("@compiled\n", "").replace("@within\n", ""), vars(copy))  # noqa: S102
     return copy

@@ -66,6 +66,7 @@ MODELS = {
     "views on three areas": (three_areas(Parts(disagreement=Disagreement(PATH))), (21, 40, 31)),
     "side": (two_areas(Parts(side=Side())), (121, 30, 61)),  # E|x − mean| has a kink: 31 points are 3 % off
     "attention": (two_areas(Parts(attention=Attention())), (81, 80, 121)),
+    "attention and the map's size": (two_areas(Parts(attention=Attention()), InverseGamma(3, 3)), (81, 60, 121)),
     "lapses": (two_areas(Parts(lapses=Lapses()), InverseGamma(3, 3)), (81, 60, 80)),
     "smoothness": (two_areas(Parts(smoothness=Smoothness()), InverseGamma(3, 3), NEIGHBOURS), (41, 32, 1)),
 }
@@ -119,7 +120,8 @@ def test_agrees_with_integration_in_the_long_run(sampler, name):
 
 def caught(monkeypatch, place, attribute, bug, name, draws=SHORT["hmc"].draws):
     with monkeypatch.context() as patch:
-        patch.setattr(JudgesTarget, "plain", None)  # in NumPy, where a bug can be planted; compiled looks are the same
+        if attribute in ("log_density", "see"):
+            patch.setattr(JudgesTarget, "plain", None)  # in NumPy, where it can be planted; compiled looks are the same
         patch.setattr(place, attribute, bug)
         return largest(moment_errors("hmc", name, {"hmc": replace(SHORT["hmc"], draws=draws)})) > LIMIT
 
@@ -165,6 +167,17 @@ def test_catches_ties_counted_once(monkeypatch):
         return right(replace(layout, answers=answers._replace(second=answers.second - answers.ties)))
 
     assert caught(monkeypatch, hmc, "one_sided", once, "ties")
+
+
+def test_catches_a_trade_without_its_volume(monkeypatch):
+    """A map c times as small for judges who are c times as attentive, without c^judges."""
+    right = hmc.slice_line
+
+    def no_volume(rng, x, heights, step):
+        judges = 2 if step == hmc.TRADE_STEP else 0
+        return right(rng, x, lambda at: heights(at) - judges * at, step)
+
+    assert caught(monkeypatch, hmc, "slice_line", no_volume, "attention and the map's size")
 
 
 def test_catches_a_lost_sign_of_attention(monkeypatch):

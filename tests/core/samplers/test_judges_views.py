@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 from synthetic import delaunay_map
 from test_judges_pilot import MAP, study
 
@@ -45,7 +46,7 @@ def bent(parts, chains=5):
 @pytest.mark.parametrize("precision", [np.float64, np.float32])
 def test_rows_see_each_judges_own_map(monkeypatch, precision):
     """X(λ + σFVw) written out, with the V of every judge; and V is a basis of all that a judge's rows can see."""
-    monkeypatch.setattr(layout, "DOUBLE_LIMIT", np.inf if precision == np.float64 else 0)
+    monkeypatch.setattr(layout, "PRECISION", precision)
     target = bent(PARTS["views"])
     point, rows = parameters(target, target.noise(np.random.default_rng(1), 3)), target.layout
     expected = []
@@ -100,11 +101,19 @@ def slope_error(parts):
     return np.abs((up - down) / (2 * step) - slope).max() / np.abs(slope).max()
 
 
+@pytest.fixture
+def in_double(monkeypatch):
+    """Differences of nearby densities need more digits than views are kept with."""
+    monkeypatch.setattr(layout, "PRECISION", np.float64)
+
+
+@pytest.mark.usefixtures("in_double")
 @pytest.mark.parametrize("parts", PARTS)
 def test_slopes_are_those_of_the_density(parts):
     assert slope_error(PARTS[parts]) < 1e-5
 
 
+@pytest.mark.usefixtures("in_double")
 def test_catches_a_slope_that_forgets_how_views_follow_the_map(monkeypatch):
     right = compiled.pull
 
@@ -127,3 +136,40 @@ def test_coordinates_shear_until_scales_stand_alone():
         return np.linalg.norm((up - down)[:-2].mean(axis=1))
 
     assert lean(hmc.sheared(np.random.default_rng(1), target)) < lean(target) / 3
+
+
+def turned_round(chains, always=False):
+    """Draw effects from their prior and turn judges round; return the target, scales, and effects before and after."""
+    target = bent(PARTS["attention"])
+    rng, at = np.random.default_rng(6), target.coordinates
+    q = rng.standard_normal((target.size, chains))
+    x = dict(parameters(target, q).x) | {"log_attention": np.full(chains, 1.0)}
+    sizes = {"log_variance": MAP.n_areas, "log_disagreement": at.views.size, "log_attention": target.layout.n_judges}
+    before = {name: rng.standard_normal((size, chains)) for name, size in sizes.items()}
+    after = dict(before)
+    chance = Certain() if always else rng
+    hmc.turn_round(chance, target, at.V @ (np.exp(x["log_variance"] / 2) * before["log_variance"]), x, after)
+    return target, q, x, before, after
+
+
+class Certain:
+    """Chances that accept whatever is proposed."""
+
+    def random(self, shape):
+        return np.zeros(shape) + 1e-300
+
+
+def test_judges_who_turn_round_answer_as_they_did():
+    target, q, x, before, after = turned_round(5, always=True)
+    told = [parameters(target, hmc._back(target, q, x, w)).eta for w in (before, after)]
+    assert (before["log_attention"] != after["log_attention"]).all()
+    np.testing.assert_allclose(told[1], told[0], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("always", [False, True], ids=["by chance", "always, which is a bug"])
+def test_turning_round_leaves_the_prior_as_it_is(always):
+    """Kolmogorov and Smirnov's test of attention, and that of the first coordinate of every view: 1 in 1,000 each."""
+    *_, before, after = turned_round(2000, always)
+    assert (before["log_attention"] != after["log_attention"]).any()
+    found = [stats.kstest(after[name].ravel(), "norm").pvalue for name in ("log_attention", "log_disagreement")]
+    assert bool(min(found) < 1e-3) is always

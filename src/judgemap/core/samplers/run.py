@@ -51,8 +51,9 @@ WATCHED_AREAS = 20
 class Plan:
     """How much to draw per chain: ``warmup`` steps, which are discarded, then ``draws``, one every ``thin`` steps.
 
-    If ``most`` exceeds ``draws``, chains that are not good enough yet go on, doubling their length each time, up to
-    ``most`` draws. A run that goes on makes the same draws, up to rounding, as one asked for that many from the start.
+    If ``most`` exceeds ``draws``, chains that are not good enough yet go on, growing each time by the ``more``-fold of
+    their length, up to ``most`` draws. A run that goes on makes the same draws, up to rounding, as one asked for that
+    many from the start.
     """
 
     chains: int = 8
@@ -60,6 +61,7 @@ class Plan:
     draws: int = 1000
     thin: int = 1
     most: int = 0
+    more: float = 1.0
 
     def __post_init__(self) -> None:
         for name, least in (("chains", 1), ("warmup", 0), ("draws", FEWEST), ("thin", 1)):
@@ -273,8 +275,7 @@ def run(
                         keeper.keep(at._replace(seconds=taken).pack(), store.since_saved())
                     if watch is not None:
                         watch(store.so_far(), store.size)
-                # Double the length, up to `most`.
-                more, made = min(store.size, plan.most - store.size), store.so_far()
+                more, made = min(int(plan.more * store.size), plan.most - store.size), store.so_far()
                 if more < FEWEST or made.good():
                     return replace(made, earlier=at.seconds)
                 store.grow(more)

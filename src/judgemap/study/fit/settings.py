@@ -71,9 +71,9 @@ other, may need 8,000. The limit is in draws, not seconds, so that the same seed
 machine."""
 CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 """How much the cluster model draws by default; its chains mix more slowly than those of the others."""
-PANEL_PLAN = Plan(chains=16, warmup=30, draws=200, most=1600)
-"""If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more. Sixteen
-chains keep two cores busy, because eight share a batch."""
+PANEL_PLAN = Plan(chains=8, warmup=30, draws=200, most=3200, more=0.5)
+"""If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more. Eight chains
+keep two cores busy, because four share a batch."""
 
 LARGE = 3_000
 """Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if their prior is
@@ -528,7 +528,7 @@ class FitSettings:
         """Return how much is drawn for a map of this many areas; a given number of draws is final.
 
         >>> FitSettings(judges="differ", draws=100).plan_for(77)
-        Plan(chains=16, warmup=30, draws=100, thin=1, most=0)
+        Plan(chains=8, warmup=30, draws=100, thin=1, most=0, more=0.5)
         """
         if self.model == "clusters":
             usual = CLUSTER_PLAN

@@ -14,7 +14,7 @@ import numpy as np
 from judgemap.core.model.judges import Smoothness
 from judgemap.core.model.outcomes import TieRule, Wins
 from judgemap.core.model.prior import FixedVariance
-from judgemap.core.samplers.compiled import compiled, exp_of_negative, tanh_of_half
+from judgemap.core.samplers.compiled import compiled, exp_of_negative, tanh_of_half, within
 from judgemap.core.samplers.judges.layout import Met, Views
 from judgemap.core.samplers.judges.target import Effects, JudgesTarget, Placed
 from judgemap.core.samplers.slices import MOST_STEPS
@@ -228,7 +228,7 @@ def plain(target: JudgesTarget) -> Plain | None:
         at.dim,
         at.shear,
         at.scale_mean,
-        at.scale_factor,
+        np.ascontiguousarray(at.scale_factor),  # as SciPy leaves it, all would be compiled again
         np.array([scale.numbers for scale in target.scales]).reshape(-1, 3),
         np.array([names.index(name) if name in names else -1 for name in SCALES]),
         np.array([np.log(variance.value) if isinstance(variance, FixedVariance) else 0.0, at.log_disagreement]),
@@ -245,7 +245,7 @@ def plain(target: JudgesTarget) -> Plain | None:
     )
 
 
-@compiled
+@within
 def respond(at: Plain, e: FloatArray, theta: FloatArray) -> None:
     """Turn differences of rows into slopes of the log-likelihood, in place."""
     ties = len(at.excess) == 0
@@ -258,7 +258,7 @@ def respond(at: Plain, e: FloatArray, theta: FloatArray) -> None:
             e[row, c] = half / 2 * (1 - T) if ties else at.excess[row] - half * T
 
 
-@compiled
+@within
 def heights(at: Plain, e: FloatArray, theta: FloatArray) -> FloatArray:
     """Return the log-likelihood of every chain."""
     total = np.zeros(e.shape[1])
@@ -276,7 +276,7 @@ def heights(at: Plain, e: FloatArray, theta: FloatArray) -> FloatArray:
     return total
 
 
-@compiled
+@within
 def respond_or_lapse(
     at: Plain, eta: FloatArray, p: FloatArray, lapse: FloatArray, to_p: FloatArray, to_lapse: FloatArray
 ) -> FloatArray:
@@ -311,7 +311,7 @@ def respond_or_lapse(
     return total
 
 
-@compiled
+@within
 def place_effects(effects: Effects, mean: FloatArray, scale: FloatArray, q: FloatArray, placed: Placed) -> None:
     """Place one effect for each judge, as `place` does, about ``mean``."""
     for k in range(len(q)):
@@ -323,7 +323,7 @@ def place_effects(effects: Effects, mean: FloatArray, scale: FloatArray, q: Floa
             placed.w[k, c] = q[k, c] * root + placed.centre[k, c]
 
 
-@compiled
+@within
 def pull_effects(
     effects: Effects, scale: FloatArray, q: FloatArray, placed: Placed, slope: FloatArray, to_both: FloatArray
 ) -> None:
@@ -565,7 +565,7 @@ def travel(
     return q, residual, density
 
 
-@compiled
+@within
 def weigh_smoothness(C: FloatArray, at: FloatArray, psi: FloatArray, x: float) -> tuple[float, FloatArray]:
     """Return log p(x | λ/α, ψ) of x = logit ρ, up to a constant, and the factor of K = ρC + (1 − ρ)Ψ."""
     rough = 1 / (1 + math.exp(x))
@@ -583,7 +583,7 @@ def weigh_smoothness(C: FloatArray, at: FloatArray, psi: FloatArray, x: float) -
     return height, L
 
 
-@compiled
+@within
 def draw_smoothness(
     rng: np.random.Generator, C: FloatArray, at: FloatArray, psi: FloatArray, x: float
 ) -> tuple[float, FloatArray]:

@@ -76,10 +76,15 @@ MOST_RESTARTS = 5
 WIDE, WIDE_VIEWS, WIDE_STEP, BEFORE_WIDE = 0.6, 1.0, 1.5, 5
 """With few answers, log α² has a standard deviation above the first, or log σ² one above the second: `move_widely` then
 follows every five trajectories, which cost about as much, with slices that begin as wide as the third."""
+BEFORE_TRADE, TRADE_STEP = 2, 0.5
+"""If judges differ in attention it follows every two; and how wide the slice of log c is at first."""
 ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
 """Steps of each round; the second half counts. If judges do not differ, the first coordinates are good already."""
 PILOT_TURNS = (0.5, 1.2)
 """Shares of a quarter turn: varied lengths, so that a scale placed far too wide does not swing to and fro."""
+PILOT_WIDE = 2
+"""After how many trajectories of a pilot `move_widely` follows, if judges differ in attention: α², σ² and σ_a² can then
+stand in for each other, and trajectories in first coordinates are flung to where one of them is nothing."""
 MANY, SOME = 400, 200
 """With more judges than the first, a pilot of the second places the scales."""
 REFINEMENTS = (4, 8), 24
@@ -88,9 +93,9 @@ DIMMER = 1.5
 """Weights of the rows that say most about the views change this much faster with the scales than all weights do."""
 SHEARS, SHEAR_STEP = 6, 0.5
 """How many batches of draws say how coordinates move with the scales, and over which distance."""
-CHAINS, BATCH = 16, 8
-"""The most chains of a pilot, and those of a batch, for each of which a matrix is read once. Where reading them from
-memory takes longest, a batch has as many as a pilot."""
+CHAINS, BATCH, IN_CACHE = 16, 4, 2_000_000
+"""The most chains of a pilot, and those of a batch: a core's share. With more entries of all M_k than the last, which
+no longer fit into the processor's caches and are read once for a whole batch, a batch has as many as a pilot."""
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
 FIRST_TIE_LOGIT = -1.4
@@ -141,12 +146,14 @@ def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True, wid
             q[part[name]] *= START_SPREAD
         return settled(rng, target, start(rng, target, q), FINER * kicks)
 
+    before = 1 if not widely else BEFORE_WIDE if target.model.parts.attention is None else BEFORE_TRADE
+
     def step(rng: np.random.Generator, state: JudgesState) -> JudgesState:
-        for _ in range(BEFORE_WIDE if widely else 1):
+        for _ in range(before):
             state = trajectory(rng, target, state, kicks)
         return move_widely(rng, target, state) if widely else state
 
-    width = BATCH if target.coordinates.views.G.dtype == np.float64 else CHAINS
+    width = BATCH if len(target.coordinates.M) < IN_CACHE else CHAINS
     return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), width)
 
 
@@ -237,10 +244,12 @@ def is_wide(target: JudgesTarget) -> bool:
     """Whether the answers say so little about α² or σ² that coordinates made for one value do not suit another.
 
     σ² may be nearly nothing, where the views do not matter; it is its other end that matters, if that is near α². With
-    `Reach` every look costs so much that slices would take minutes.
+    `Reach` every look costs so much that slices would take minutes. With `Attention` judges may have to turn round.
     """
     if target.model.parts.reach is not None:
         return False
+    if target.model.parts.attention is not None:
+        return True
     names, at = [scale.name for scale in target.scales], target.coordinates
     sd = dict(zip(names, np.linalg.norm(at.scale_factor, axis=1), strict=True))
     mean = dict(zip(names, at.scale_mean, strict=True))
@@ -253,46 +262,114 @@ def is_wide(target: JudgesTarget) -> bool:
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def move_widely(rng: np.random.Generator, target: JudgesTarget, state: JudgesState) -> JudgesState:
-    """Draw α² and σ² by slices, which reach where trajectories break down."""
-    rough, q, part, layout, parts = state.roughness, state.q.copy(), target.sections, target.layout, target.model.parts
+    """Draw the scales of all effects by slices, which reach where trajectories break down; `trade` and `turn_round`."""
+    rough, layout, parts = state.roughness, target.layout, target.model.parts
     target = target if rough is None else replace(target, factor=rough.factor)
-    # 1. What the likelihood needs: η = follow · (Xλ + Xu) + rest.
-    point = parameters(target, q)
-    lapse, p, follow = lapse_rows(target, point), tie_chance(point.x), np.ones((1, 1))
-    if point.attention is not None:
-        follow = layout.spread(1 + np.exp(point.x["log_attention"] / 2) * point.attention.w)
-    by_map, rest = layout.differences(point.strengths), point.eta - follow * point.e
-    e = {"log_variance": by_map, "log_disagreement": point.e - by_map}
+    # 1. The effects in units of their scales, and what they are in each row: η = (1 + attention)(map + view) + side.
+    point = parameters(target, state.q)
+    lapse, p, x = lapse_rows(target, point), tie_chance(point.x), dict(point.x)
+    by_map = layout.differences(point.strengths)
     w = {"log_variance": point.map.w, "log_disagreement": point.views.w}
-    squares = {"log_variance": map_square(target, point), "log_disagreement": add_up(point.views.w**2)}
+    rows = {"log_variance": by_map, "log_disagreement": point.e - by_map}
+    lean = layout.x * x["lean"] if point.side is not None else np.zeros((1, 1))
+    if point.side is not None:
+        w["log_side"] = point.side.w
+        rows["log_side"] = layout.x * layout.spread(np.exp(x["log_side"] / 2) * point.side.w)
+    if point.attention is not None:
+        w["log_attention"] = point.attention.w
+        rows["log_attention"] = layout.spread(np.exp(x["log_attention"] / 2) * point.attention.w)
+
+    def likelihood(name: str, size: FloatArray) -> FloatArray:
+        at = rows | {name: rows[name] * size}
+        unseen = at.get("log_side", 0.0) + lean
+        eta = (1 + at.get("log_attention", 0.0)) * (at["log_variance"] + at["log_disagreement"]) + unseen
+        if parts.reach is not None:
+            return tell(target, eta, unseen, p, lapse).value
+        return add_up(log_likelihood(layout.answers, parts.ties, eta, p, lapse))
+
     # 2. Each scale; the effects keep their size at first, and grow with it then.
-    x = dict(point.x)
-    for scale in (scale for scale in target.scales if scale.name in squares):
-        old, own = x[scale.name], e.pop(scale.name)
-        (others,) = e.values()
+    squares = {name: add_up(each**2) for name, each in w.items()} | {"log_variance": map_square(target, point)}
+    for scale in (scale for scale in target.scales if scale.name in w):
+        name, old = scale.name, x[scale.name]
+        effects = len(w[name]), squares[name] * np.exp(old)
+        now, x[name] = interweave(rng, scale, old, effects, partial(likelihood, name))
+        rows[name] = rows[name] * np.exp((x[name] - now) / 2)
+        w[name] = w[name] * np.exp((old - now) / 2)
+    if parts.attention is not None and "log_variance" in x:
+        trade(rng, target, x, w)
+    if parts.disagreement is not None and parts.attention is not None:
+        alpha = np.exp(x["log_variance"] / 2) if "log_variance" in x else point.alpha
+        turn_round(rng, target, target.coordinates.V @ (alpha * w["log_variance"]), x, w)
+    # Trajectories that break down where scales are extreme do not discredit the draws: these moves go on there.
+    return state._replace(chains=look(target, _back(target, state.q, x, w))._replace(acceptance=state.acceptance))
 
-        def likelihood(size: FloatArray, own: FloatArray = own, others: FloatArray = others) -> FloatArray:
-            eta = follow * (others + own * size) + rest
-            if parts.reach is not None:
-                return tell(target, eta, rest, p, lapse).value
-            return add_up(log_likelihood(layout.answers, parts.ties, eta, p, lapse))
 
-        now, new = interweave(rng, scale, old, (len(w[scale.name]), squares[scale.name] * np.exp(old)), likelihood)
-        x[scale.name], e[scale.name] = new, own * np.exp((new - now) / 2)
-        w[scale.name] = w[scale.name] * np.exp((old - now) / 2)
-    # 3. Back to coordinates: the centre of the map depends on the scales, and that of the views on the map.
-    at = target.coordinates
+def trade(rng: np.random.Generator, target: JudgesTarget, x: Arrays, w: dict[str, FloatArray]) -> None:
+    """Let all judges be c times as attentive to a map and views 1/c times as large, by a slice of log c, in place.
+
+    All answer as they did, so the prior alone counts, and the volume c^judges. Trajectories are slow along this line.
+    Source: Liu and Sabatti (2000), Generalised Gibbs sampler, Biometrika 87, 353-369.
+    """
+    spread, sizes = np.exp(x["log_attention"] / 2), ("log_variance", "log_disagreement")
+    attention = 1 + spread * w["log_attention"]
+
+    def height(t: FloatArray) -> FloatArray:
+        value = len(attention) * t - add_up(((np.exp(t) * attention - 1) / spread) ** 2) / 2
+        for scale in (scale for scale in target.scales if scale.name in sizes):
+            value = value + scale.log_prior(x[scale.name] - 2 * t)
+        return value
+
+    t = slice_line(rng, np.zeros(attention.shape[1]), height, TRADE_STEP)
+    w["log_attention"] = (np.exp(t) * attention - 1) / spread
+    for name in sizes:
+        if name in x:
+            x[name] = x[name] - 2 * t
+
+
+def turn_round(
+    rng: np.random.Generator, target: JudgesTarget, strengths: FloatArray, x: Arrays, w: dict[str, FloatArray]
+) -> None:
+    """Turn judges round, in ``w``: with −a_k and −μ_k = −λ − u_k for a_k and μ_k they answer as they did.
+
+    One who answers the wrong way round follows the map backwards, or sees it upside down. No trajectory leads from one
+    to the other. Whole numbers of turns change no volume, so each judge accepts by the prior alone.
+    """
+    from judgemap.core.samplers.judges.compiled import turn
+
+    disagreement, views, layout = target.model.parts.disagreement, target.coordinates.views, target.layout
+    if disagreement is None:
+        raise ValueError("these judges have no views")
+    C, sigma, spread = disagreement.covariance, np.exp(x["log_disagreement"] / 2), np.exp(x["log_attention"] / 2)
+    # λ as a view of its own, in the coordinates of each judge: X_kλ = σX_kG_kw.
+    white = (C.factor.T @ (C.inverse @ strengths) / sigma).astype(views.V.dtype, copy=False)
+    seen = np.empty_like(w["log_disagreement"])
+    turn(views, layout.n_areas, np.repeat(white[None], layout.n_judges, axis=0), 0, seen)
+    mirrored = -w["log_disagreement"] - 2 * seen
+    backwards = -w["log_attention"] - 2 / spread
+    judge = np.repeat(np.arange(layout.n_judges), np.diff(views.starts))
+    gain = (w["log_attention"] ** 2 - backwards**2) / 2
+    np.add.at(gain, judge, (w["log_disagreement"] ** 2 - mirrored**2) / 2)
+    turned = np.log(rng.random(gain.shape)) < gain
+    w["log_attention"] = np.where(turned, backwards, w["log_attention"])
+    w["log_disagreement"] = np.where(turned[judge], mirrored, w["log_disagreement"])
+
+
+def _back(target: JudgesTarget, q: FloatArray, x: Arrays, w: dict[str, FloatArray]) -> FloatArray:
+    """Return the coordinates of these scales and effects; the others are those of q."""
+    at, part, q = target.coordinates, target.sections, q.copy()
     values = np.array([x[scale.name] for scale in target.scales])
     q[part["scales"]] = linalg.solve_triangular(at.scale_factor, values - at.scale_mean[:, None], lower=True)
+    # The centre of the map depends on the scales, and that of the views on the map.
     upright = replace(target, coordinates=replace(at, shear=np.zeros_like(at.shear)))
     placed = common(upright, q).map
     q[part["map"]] = (w["log_variance"] - placed.centre) / placed.root
-    if parts.disagreement is not None:
-        placed = parameters(upright, q).views
-        q[part["views"]] = (w["log_disagreement"] - placed.centre) / placed.root
+    point = parameters(upright, q)
+    effects = ("views", "log_disagreement", point.views), ("side", "log_side", point.side)
+    for section, name, own in (*effects, ("attention", "log_attention", point.attention)):
+        if own is not None:
+            q[part[section]] = (w[name] - own.centre) / own.root
     q[: len(at.shear)] -= at.shear @ q[part["scales"]]
-    # Trajectories that break down where scales are extreme do not discredit the draws: these moves go on there.
-    return state._replace(chains=look(target, q)._replace(acceptance=state.acceptance))
+    return q
 
 
 def interweave(
@@ -314,17 +391,15 @@ def interweave(
 
 def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Arrays:
     """Turn q back into the parameters; `sample_panel` lists their names."""
-    parts, shared = target.model.parts, common(target, state.q)
-    arrays: Arrays = {"strengths": shared.strengths.T}
-    arrays |= {name: expit(values) if name == "tie_chance" else values for name, values in shared.x.items()}
+    parts = target.model.parts
+    point = parameters(target, state.q)
+    arrays: Arrays = {"strengths": point.strengths.T}
+    arrays |= {name: expit(values) if name == "tie_chance" else values for name, values in point.x.items()}
     if state.roughness is not None:
         arrays |= {"smoothness": state.roughness.rho, "local_variance": state.roughness.local}
     arrays |= {"acceptance": state.chains.acceptance, "divergences": state.chains.divergences}
     if state.restarts is not None:
         arrays["restarts"] = state.restarts
-    if not parts.by_judge:
-        return arrays
-    point = parameters(target, state.q)
     if parts.disagreement is not None:
         views = _views(target, state, point)
         arrays |= summarise_views(arrays["strengths"], views, keep_views=keep_views)
@@ -552,6 +627,8 @@ def pilot(rng: np.random.Generator, target: JudgesTarget, steps: int, kicks: int
     for step in range(steps):
         state = trajectory(rng, target, state, kicks, PILOT_TURNS)
         recent.append(float(state.acceptance.mean()))
+        if step % PILOT_WIDE == 0 and target.model.parts.attention is not None and target.model.parts.reach is None:
+            state = move_widely(rng, target, state)
         if len(recent) >= 3 and np.mean(recent[-3:]) < GOOD_ACCEPTANCE - 0.15:
             kicks, recent = min(kicks + 1 + kicks // 3, MOST_KICKS), []
         if step >= steps // 2:

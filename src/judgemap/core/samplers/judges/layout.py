@@ -22,9 +22,8 @@ from judgemap.core.model.outcomes import Answers, Wins
 from judgemap.core.samplers.kernel import Arrays
 from judgemap.core.types import FloatArray, IntArray
 
-DOUBLE_LIMIT = 2_000_000
-"""With more entries than this, all G_k are kept in single precision, because they no longer fit into the processor's
-caches: C_u is then off by one part in ten million."""
+PRECISION = np.float32
+"""How G_k and V_k are kept: reading them is what a trajectory waits for. C_u is off by one part in ten million."""
 NOTHING = 1e-10
 """A direction counts as unseen if the rows say less than this share about it of what they say about the best one."""
 
@@ -186,8 +185,7 @@ def build_views(layout: Layout, factor: FloatArray | None) -> Views:
     sizes = np.array([V.shape[1] for _, V in pairs] or [0] * layout.n_judges, dtype=np.int64)
     starts = np.r_[0, np.cumsum(sizes)]
     cells = np.r_[0, np.cumsum(sizes * np.diff(met.area_starts))]
-    precision = np.float64 if cells[-1] < DOUBLE_LIMIT else np.float32
-    views = Views(starts, cells, np.empty(cells[-1], precision), np.empty(n * starts[-1], precision))
+    views = Views(starts, cells, np.empty(cells[-1], PRECISION), np.empty(n * starts[-1], PRECISION))
     for (G, V), (own_G, own_V) in zip(pairs, views.each(n), strict=False):
         if V.shape[1]:
             own_G[...], own_V[...] = G, V

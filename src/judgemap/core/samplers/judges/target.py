@@ -374,7 +374,8 @@ def roughness(C: Covariance, logit: FloatArray, local: FloatArray) -> Roughness:
     array([[0.5]])
     """
     rho, own = expit(logit)[:, None, None], (expit(-logit)[:, None] * local)[:, :, None]
-    return Roughness(logit, local, np.linalg.cholesky(rho * C.matrix + own * np.eye(C.n_areas)))
+    factor: FloatArray = np.linalg.cholesky(rho * C.matrix + own * np.eye(C.n_areas)).astype(np.float64, copy=False)
+    return Roughness(logit, local, factor)
 
 
 def begin(rng: np.random.Generator, C: Covariance, chains: int) -> Roughness:
