@@ -85,6 +85,8 @@ PILOT_TURNS = (0.5, 1.2)
 PILOT_WIDE = 2
 """After how many trajectories of a pilot `move_widely` follows, if judges differ in attention: α², σ² and σ_a² can then
 stand in for each other, and trajectories in first coordinates are flung to where one of them is nothing."""
+MOST_HEED = 10.0
+"""A pilot's chain may be flung to where attention is without bounds; it must not place everybody's coordinates."""
 MANY, SOME = 400, 200
 """With more judges than the first, a pilot of the second places the scales."""
 REFINEMENTS = (4, 8), 24
@@ -261,7 +263,9 @@ def is_wide(target: JudgesTarget) -> bool:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def move_widely(rng: np.random.Generator, target: JudgesTarget, state: JudgesState) -> JudgesState:
+def move_widely(
+    rng: np.random.Generator, target: JudgesTarget, state: JudgesState, *, trading: bool = True
+) -> JudgesState:
     """Draw the scales of all effects by slices, which reach where trajectories break down; `trade` and `turn_round`."""
     rough, layout, parts = state.roughness, target.layout, target.model.parts
     target = target if rough is None else replace(target, factor=rough.factor)
@@ -295,7 +299,7 @@ def move_widely(rng: np.random.Generator, target: JudgesTarget, state: JudgesSta
         now, x[name] = interweave(rng, scale, old, effects, partial(likelihood, name))
         rows[name] = rows[name] * np.exp((x[name] - now) / 2)
         w[name] = w[name] * np.exp((old - now) / 2)
-    if parts.attention is not None and "log_variance" in x:
+    if trading and parts.attention is not None and "log_variance" in x:
         trade(rng, target, x, w)
     if parts.disagreement is not None and parts.attention is not None:
         alpha = np.exp(x["log_variance"] / 2) if "log_variance" in x else point.alpha
@@ -628,7 +632,7 @@ def pilot(rng: np.random.Generator, target: JudgesTarget, steps: int, kicks: int
         state = trajectory(rng, target, state, kicks, PILOT_TURNS)
         recent.append(float(state.acceptance.mean()))
         if step % PILOT_WIDE == 0 and target.model.parts.attention is not None and target.model.parts.reach is None:
-            state = move_widely(rng, target, state)
+            state = move_widely(rng, target, state, trading=False)  # a chain that was flung far would trade all away
         if len(recent) >= 3 and np.mean(recent[-3:]) < GOOD_ACCEPTANCE - 0.15:
             kicks, recent = min(kicks + 1 + kicks // 3, MOST_KICKS), []
         if step >= steps // 2:
@@ -654,7 +658,7 @@ def _observed(target: JudgesTarget, point: Point) -> dict[str, FloatArray]:
         means["side g"] = layout.sum_by_judge(weight * layout.x**2)
         means["side score"] = layout.sum_by_judge(score * layout.x)
     if point.attention is not None:
-        means["attention"] = np.exp(point.x["log_attention"] / 2) * point.attention.w
+        means["attention"] = np.clip(np.exp(point.x["log_attention"] / 2) * point.attention.w, -MOST_HEED, MOST_HEED)
         means["attention g"] = layout.sum_by_judge(weight * point.e**2)
         means["attention score"] = layout.sum_by_judge(score * point.e)
         attention = layout.spread(1 + means["attention"])
