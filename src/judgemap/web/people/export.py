@@ -90,7 +90,7 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     yield "edges.csv", csv_text(("area_a", "area_b"), ([areas[a].code, areas[b].code] for a, b in edges))
     if all(area.outline for area in areas):
         yield "areas.geojson", geojson(areas)
-    if (figures := figures_of(study.pk, areas)) is not None:
+    if (figures := figures_of(study.pk, ids, [area.region for area in areas])) is not None:
         yield "figures.csv", figures.to_csv()
     yield "judges.csv", csv_text(JUDGE_COLUMNS, _judge_rows(study, ids))
     unknown = UnknownArea.objects.filter(judge__study=study).order_by("judge_id", "area__position")

@@ -163,8 +163,8 @@ def choose(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 
 
 def _figures(study: Study) -> Figures | None:
-    # Without the study, Django would ask for it once for every area.
-    return figures_of(study.pk, list(study.areas.order_by("position").only("code", "region", "study")))
+    rows = study.areas.order_by("position").values_list("code", "region")
+    return figures_of(study.pk, *zip(*rows, strict=True))
 
 
 def _show(

@@ -291,13 +291,13 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         fits.filter(number__in=sorted(numbers)[:MOST_COMPARED]).defer(None).defer("findings", "log").order_by("number")
     )
     done = [each for each in chosen if each.status == FitRun.Status.DONE and len(each.rows) == len(run.rows)]
-    ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
+    ground = lay_ground(study, run.version, read_findings(run, "layout").layout) if done else None
     there = fits.exclude(status__in=GONE)
     context = {
         "choices": [(each, title_of(each), each.number in numbers) for each in there.order_by("-number")[:LISTED]],
         "waiting": [(each, title_of(each), round(100 * each.progress)) for each in chosen if not each.over],
         "gone": [(each, title_of(each)) for each in chosen if each.over and each not in done],
-        "compared": _compared(ground, run, done) if done else None,
+        "compared": _compared(ground, run, done) if ground is not None else None,
         "ground": ground,
         "variations": len(other_priors(FitSettings.from_dict(run.settings))),
         "here_again": request.get_full_path(),

@@ -37,12 +37,11 @@ def area_names(study: Study) -> list[str]:
     return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
 
 
-def figures_of(study_id: int, rows: Sequence[Area]) -> Figures | None:
+def figures_of(study_id: int, codes: Sequence[str], regions: Sequence[str]) -> Figures | None:
     """Return the figures of a study's areas, by position, with the regions of its map among them; None if none."""
     kept = StudyFigures.objects.filter(study_id=study_id).values_list("cells", "notes").first() or ({}, [])
-    regions = tuple(row.region for row in rows)
-    cells = ({REGION: regions} if any(regions) else {}) | {name: tuple(cells) for name, cells in kept[0].items()}
-    return Figures(tuple(row.code for row in rows), cells, tuple(kept[1])) if cells else None
+    cells = ({REGION: tuple(regions)} if any(regions) else {}) | {name: tuple(cells) for name, cells in kept[0].items()}
+    return Figures(tuple(codes), cells, tuple(kept[1])) if cells else None
 
 
 def load_areas(version: StudyVersion) -> Areas:
@@ -55,7 +54,13 @@ def load_areas(version: StudyVersion) -> Areas:
 
         geometry = geopandas.GeoSeries(shapely.from_geojson([row.outline for row in rows]), crs="EPSG:4326")
     ids, names = tuple(row.code for row in rows), tuple(row.name for row in rows)
-    return Areas(ids, names, load_graph(version), geometry, figures=figures_of(version.study_id, rows))
+    return Areas(
+        ids,
+        names,
+        load_graph(version),
+        geometry,
+        figures=figures_of(version.study_id, ids, [row.region for row in rows]),
+    )
 
 
 def source_of(version: StudyVersion) -> AreasSource:
