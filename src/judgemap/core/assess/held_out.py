@@ -176,6 +176,8 @@ class _Judge:
     def mode(self, start: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
         """Return v̂, as one point, and L with LLᵀ = H there, searching from ``start`` or from 0."""
         v = np.zeros((1, self.size)) if start is None else start
+        if self.size == 0:
+            return v, np.zeros((0, 0))
         height = self.log_posterior(v)[0]
         for _ in range(NEWTON):
             gradient, H = self.bend(v)

@@ -376,7 +376,7 @@ class FitSettings:
     draws: int | None = plan_setting(
         "draws",
         "Draws per chain",
-        "Draws kept from each chain. By default, up to eight times as many if the chains need them to agree.",
+        "Draws kept from each chain. By default, more if the chains need them to agree.",
         least=4,
     )
     thin: int | None = plan_setting("thin", "Keep one draw in", "Keep one draw in this many.", least=1)

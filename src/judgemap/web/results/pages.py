@@ -31,6 +31,7 @@ REMEDIES = {
     Remedy("smoothness", "infer"): _lazy("Refit, inferring how smooth the map is"),
     Remedy("lapses", value=True): _lazy("Refit, allowing for answers given without looking"),
     Remedy("side", value=True): _lazy("Refit, allowing for judges who favour a side"),
+    Remedy("reach", value=True): _lazy("Refit, finding the part that each judge knows"),
     Remedy("model", "clusters"): _lazy("Refit with clusters"),
 }
 """What the buttons say that change what a verdict advises to change."""
