@@ -81,22 +81,29 @@ def covered(seed: int) -> list[dict[str, float | str]]:
     return rows
 
 
-def suspected(seed: int) -> list[list[float]]:
-    """Simulate a study with three odd judges; return every judge's probability of each kind."""
-    C, rng = chicago(), np.random.default_rng([seed, 7])
+def three_odd(rng: np.random.Generator) -> PanelModel:
+    """Simulate a study whose last three judges are odd, one of each kind."""
+    C = chicago()
     panel = drawn(rng, C, ORDINARY + len(KINDS), 0.25)
     panel.attention[ORDINARY : ORDINARY + 2] = 0.0, -1.0
     panel.views[ORDINARY + 2] = ALPHA * C.draw(rng, 1)[0] - panel.strengths
     counts = simulate_panel(rng, panel, None, np.full(panel.n_judges, EACH))
-    parts = Parts(disagreement=Disagreement(C), attention=Attention())
-    draws = sample_panel(rng, PanelModel(counts, C, InverseGamma(), parts), plan=PLAN)
+    return PanelModel(counts, C, InverseGamma(), Parts(disagreement=Disagreement(C), attention=Attention()))
+
+
+def suspected(seed: int) -> list[list[float]]:
+    """Simulate a study with three odd judges; return every judge's probability of each kind."""
+    rng = np.random.default_rng([seed, 7])
+    model = three_odd(rng)
+    C, counts, parts, n_judges = model.covariance, model.counts, model.parts, model.n_judges
+    draws = sample_panel(rng, model, plan=PLAN)
     names = ("attention", "log_disagreement", "log_attention", "log_variance", "strengths")
     attention, *logs, strengths = (draws[name].reshape(PLAN.chains * PLAN.draws, -1) for name in names)
     sigma, attention_sd, alpha = (np.exp(each[:, 0] / 2) for each in logs)
     shared = Shared(np.zeros(C.n_areas), sigma=float(np.median(sigma)), attention_sd=float(np.median(attention_sd)))
     bench = Bench(counts, parts, shared, Cloud.of(strengths))
     own = np.hypot(np.median(alpha), np.median(sigma)) * C.factor
-    others = [bench.set_aside(k)[0] for k in range(panel.n_judges)]
+    others = [bench.set_aside(k)[0] for k in range(n_judges)]
     weighed = [bench.kind_chances(np.random.default_rng(k), k, own, each) for k, each in enumerate(others)]
     modelled, guessing, turned, another = np.array(weighed).T
     guessing += modelled * (np.abs(attention) < NEAR_NOTHING).mean(axis=0)

@@ -36,6 +36,12 @@ def test_help_loads_no_command():
     assert not {"'numpy'", "'scipy'", "'pandas'", "'django'"} & set(loaded.strip("]\n").split(", "))
 
 
+def test_a_fit_begins_without_what_it_needs_only_later():
+    code = "import sys, judgemap.cli.fit; print({'pandas', 'numba', 'scipy.optimize', 'h5py'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 def test_a_fit_is_made_written_and_read_without_what_only_its_readers_need(tmp_path):
     code = f"""
 import sys, judgemap as jm, judgemap.cli.fit

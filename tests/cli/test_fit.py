@@ -15,6 +15,7 @@ import pytest
 import shapely
 
 import judgemap as jm
+from judgemap.study.assess import reliability
 from judgemap.study.fit.settings import FitSettings
 
 QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
@@ -220,6 +221,19 @@ def test_fewer_draws_than_areas_when_judges_differ(judgemap, edges, comparisons,
     result = judgemap(*words, "--chains", "1", "--draws", "4", "--seed", "1")
     assert result.status == 0, result.err
     assert jm.load_fit(tmp_path / "results").verdict.headline == "Not ready for use"
+
+
+def test_halves_are_fitted_once_and_while_chains_run(judgemap, edges, comparisons, tmp_path, monkeypatch):
+    called, real = [], reliability.split_half
+
+    def split_half(*given):
+        called.append(threading.current_thread())
+        return real(*given)
+
+    monkeypatch.setattr(reliability, "split_half", split_half)
+    assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *TINY).status == 0
+    assert len(called) == 1
+    assert called[0] is not threading.main_thread()
 
 
 @pytest.mark.parametrize("error", [np.linalg.LinAlgError("Matrix is not positive definite"), KeyboardInterrupt()])

@@ -1,8 +1,10 @@
 """`judgemap fit`: comparisons and areas in, a folder of results out; `compare` for models of judges; `prior`, drawn."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial, reduce
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -13,18 +15,7 @@ from judgemap.cli.progress import sampling_progress, stoppable, without_ctrl_c
 from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.assess.comparing import (
-    NUMBERS,
-    VARIANCE_NUMBERS,
-    Variation,
-    cluster_sensitivity,
-    compare_models,
-    read_variation,
-    variance_sensitivity,
-)
-from judgemap.study.assess.explain import judge
-from judgemap.study.data.comparisons import Direction, read_comparisons
-from judgemap.study.fit.clusters import ClusterFit
+from judgemap.study.data.comparisons import Comparisons, Direction, read_comparisons
 from judgemap.study.fit.folder import check_file, check_folder, check_new, write_whole
 from judgemap.study.fit.priors import PLAIN, PRIORS, prior_covariance
 from judgemap.study.fit.result import Fit
@@ -34,6 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
+
+    from judgemap.core.model.prior import Covariance, VariancePrior
+    from judgemap.study.assess.comparing import Variation
+
+LATER = "judgemap.study.assess.explain", "judgemap.report.words.tables", "h5netcdf"
+"""What is needed once chains have finished. It takes a second to load, which passes while they run."""
 
 
 @inputs.with_areas
@@ -89,42 +86,73 @@ def fit(
     """
     if vary and settings.alpha is not None:
         raise StudyError("--sensitivity varies the prior of α, which --alpha fixes; leave one of them out")
-    names = NUMBERS if settings.model == "clusters" else VARIANCE_NUMBERS
-    variations = [read_variation(text, names) for text in vary or []]
+    variations = _variations(settings, vary) if vary else []
     (check_folder if force else check_new)(output)
     areas = reduce(Areas.with_figures, figures or [], areas)
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
     threads = cores or available_cores()
     with stoppable(), sampling_progress() as watch:
-        result = settings.run(data, areas, cores=threads, memory=memory, watch=watch)
-    with without_ctrl_c():
-        folder = result.save(output)
-    with stoppable(f"the fit is in {folder}/, but was not assessed"):
-        result = judge(result, data)
-        result.save_verdict(folder)
+        result = settings.run(data, areas, cores=threads, memory=memory, watch=watch, meanwhile=partial(_prepare, data))
+    result = _save_and_judge(result, data, output)
     if as_json:
         typer.echo(json.dumps(result.record.to_dict(), indent=2, ensure_ascii=False))
     else:
         from judgemap.report.words.tables import summary
 
-        typer.echo(f"{summary(result)}\n\nResults are in {folder}/")
+        typer.echo(f"{summary(result)}\n\nResults are in {output}/")
     if not result.record.complete:
-        typer.echo(f"judgemap: the fit was stopped; the draws made until then are in {folder}/", err=True)
+        typer.echo(f"judgemap: the fit was stopped; the draws made until then are in {output}/", err=True)
         raise typer.Exit(130)
     if variations:
-        kept = f"the fit is in {folder}/, and there is no sensitivity.csv"
+        kept = f"the fit is in {output}/, and there is no sensitivity.csv"
         with stoppable(kept), sampling_progress() as watch:
             again = partial(FitSettings.run, data=data, areas=areas, cores=threads, memory=memory, watch=watch)
             table = _vary(result, settings, variations, again)
-        write_whole(folder / "sensitivity.csv", table.to_csv(index=False).encode())
+        write_whole(output / "sensitivity.csv", table.to_csv(index=False).encode())
         if not as_json:
-            typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {folder}/sensitivity.csv")
+            typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {output}/sensitivity.csv")
+
+
+def _prepare(data: Comparisons, covariance: "Covariance", variance: "VariancePrior") -> None:
+    """Load and work out, while chains run, what follows them."""
+    for name in LATER:
+        import_module(name)
+    from judgemap.study.assess.explain import prepare
+    from judgemap.study.assess.judges import Belief
+
+    prepare(data, Belief(covariance, variance))
+
+
+def _save_and_judge(result: Fit, data: Comparisons, folder: Path) -> Fit:
+    """Save a fit and meanwhile assess it; Ctrl-C stops only the latter."""
+    from judgemap.study.assess.explain import judge
+
+    with ThreadPoolExecutor(1) as beside:
+        saved = beside.submit(result.save, folder)
+        try:
+            with stoppable(f"the fit is in {folder}/, but was not assessed"):
+                result = judge(result, data)
+        finally:
+            with without_ctrl_c():
+                saved.result()
+    result.save_verdict(folder)
+    return result
+
+
+def _variations(settings: FitSettings, vary: list[str]) -> "list[Variation]":
+    from judgemap.study.assess.comparing import NUMBERS, VARIANCE_NUMBERS, read_variation
+
+    names = NUMBERS if settings.model == "clusters" else VARIANCE_NUMBERS
+    return [read_variation(text, names) for text in vary]
 
 
 def _vary(
-    result: Fit, settings: FitSettings, variations: list[Variation], again: "Callable[[FitSettings], Fit]"
+    result: Fit, settings: FitSettings, variations: "list[Variation]", again: "Callable[[FitSettings], Fit]"
 ) -> "pd.DataFrame":
     """Fit again with other values, and compare every fit with the first."""
+    from judgemap.study.assess.comparing import cluster_sensitivity, variance_sensitivity
+    from judgemap.study.fit.clusters import ClusterFit
+
     if isinstance(result, ClusterFit):
         plain = replace(settings, clusters=None, loss="vi")
         return cluster_sensitivity(result, lambda **changed: again(replace(plain, **changed)), variations)
@@ -154,6 +182,8 @@ def compare(
 
     Example: judgemap compare comparisons.csv --areas wards.gpkg --models alike,differ --seed 1
     """
+    from judgemap.study.assess.comparing import compare_models
+
     if output is not None:
         check_file(output)
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))

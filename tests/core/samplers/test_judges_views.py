@@ -65,10 +65,9 @@ def test_rows_see_each_judges_own_map(monkeypatch, precision):
 def test_one_compiled_look_is_the_slope_and_the_density(parts):
     target = bent(PARTS[parts])
     q = target.noise(np.random.default_rng(2), 5)
-    point, residual = parameters(target, q), np.empty_like(q)
-    height = compiled.look(target.plain, q, residual, True)
-    np.testing.assert_allclose(residual, gradient(target, q, point) + q, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(height, log_density(target, point), rtol=1e-12)
+    point, seen = parameters(target, q), hmc.look(target, q)
+    np.testing.assert_allclose(seen.residual, gradient(target, q, point) + q, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(seen.log_density, log_density(target, point), rtol=1e-12)
 
 
 def test_a_compiled_trajectory_is_that_of_numpy(monkeypatch):

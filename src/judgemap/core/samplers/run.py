@@ -249,15 +249,13 @@ def run(
     """Run ``kernel`` according to ``plan`` from ``starts``, the arrays that its ``init`` takes, one row per chain."""
     groups = [slice(first, first + kernel.width) for first in range(0, plan.chains, kernel.width)]
     generators = rng.spawn(len(groups))
-    states = [
-        kernel.init(generator, *(each[group] for each in starts))
-        for generator, group in zip(generators, groups, strict=True)
-    ]
     keeper, store, began = watch if isinstance(watch, Keeper) else None, _Store(plan), time.perf_counter()
-    at = Position(states, generators, plan.draws, plan.draws, 0, 0.0)
-    if keeper is not None:
-        at = store.restore(keeper, at)
     with ThreadPoolExecutor(max_workers=max(1, min(cores, len(groups)))) as pool:
+        split = ([each[group] for each in starts] for group in groups)
+        first_states = pool.map(lambda generator, own: kernel.init(generator, *own), generators, split)
+        at = Position(list(first_states), generators, plan.draws, plan.draws, 0, 0.0)
+        if keeper is not None:
+            at = store.restore(keeper, at)
         try:
             while True:
                 first = at.size == plan.draws

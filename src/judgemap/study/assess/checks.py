@@ -8,9 +8,9 @@ compared with those that the prior draws, and judges with some who know only a p
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
@@ -38,6 +38,9 @@ from judgemap.study.fit.priors import prior_covariance
 from judgemap.study.fit.record import Note, NoteKind
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import SETTINGS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 WORDS = {
     "areas": "how far the areas' win rates are from what the model expects",
@@ -79,12 +82,14 @@ class PredictiveCheck:
     (['areas', 'pairs', 'left', 'triads', 'borders', 'smooth', 'parts'], [])
     """
 
-    areas: pd.DataFrame
+    areas: "pd.DataFrame"
     measures: tuple[Measure, ...]
 
     @property
-    def checks(self) -> pd.DataFrame:
+    def checks(self) -> "pd.DataFrame":
         """The measures as a table: ``name``, ``words``, ``observed``, ``expected``, ``low``, ``high``, ``p``."""
+        import pandas as pd
+
         columns = ["name", "words", "observed", "expected", "low", "high", "p"]
         return pd.DataFrame([[getattr(each, name) for name in columns] for each in self.measures], columns=columns)
 
@@ -245,7 +250,9 @@ def _counted_pairs(fit: Fit) -> Shown:
     return Shown(len(fit.map), pair, counts.first, counts.second, always, nth < counts.wins[pair])
 
 
-def _area_table(fit: Fit, shown: Shown, wins: np.ndarray) -> pd.DataFrame:
+def _area_table(fit: Fit, shown: Shown, wins: np.ndarray) -> "pd.DataFrame":
+    import pandas as pd
+
     won_first = shown.wins(shown.first_won)
     n = shown.onto_areas(shown.n, shown.n).astype(np.int64)
     won = shown.onto_areas(won_first, shown.n - won_first).astype(np.int64)

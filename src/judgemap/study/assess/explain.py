@@ -12,12 +12,13 @@ import pandas as pd
 
 from judgemap.core.assess.posterior import p_tops
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import PredictiveCheck, predictive_check
 from judgemap.study.assess.findings import Findings, Parameter
-from judgemap.study.assess.judges import judge_table, stands_out, surprising_answers
-from judgemap.study.assess.reliability import Reliability, reliability, reliability_over_time
+from judgemap.study.assess.judges import Belief, judge_table, others_chances, stands_out, surprising_answers
+from judgemap.study.assess.reliability import Reliability, reliability, reliability_over_time, whole_halves
 from judgemap.study.assess.verdict import Subject, Verdict, judge_fit
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
@@ -101,8 +102,7 @@ class Explanation:
     @cached_property
     def reliability(self) -> Reliability:
         """See `jm.reliability`; with fewer splits if the map is large."""
-        splits = int(np.clip(10_000 // len(self.fit.map), 20, 100))
-        return reliability(self.fit, self.data, seed=SEED, splits=splits)
+        return reliability(self.fit, self.data, seed=SEED, splits=_splits(len(self.fit.map)))
 
     @cached_property
     def reliability_over_time(self) -> pd.DataFrame:
@@ -245,6 +245,19 @@ def of_clusters(fit: Fit) -> dict[str, object]:
     others = {each.area: (int(each.other), float(each.other_probability)) for each in fit.best.between}
     between = [others.get(area) for area in range(len(fit.map))]
     return {"grouping": json_value(asdict(fit.best.grouping)), "between": json_value(between)}
+
+
+def _splits(n_areas: int) -> int:
+    return int(np.clip(10_000 // n_areas, 20, 100))
+
+
+def prepare(data: Comparisons, belief: Belief) -> None:
+    """Work out what a verdict needs but draws do not change, so that it is there when chains have finished."""
+    if len(data.ids) > LARGE:
+        return
+    with one_thread():
+        others_chances(data, belief)
+        whole_halves(data, belief, _splits(len(data.ids)), SEED)
 
 
 def judge(fit: Fit, data: Comparisons) -> Fit:

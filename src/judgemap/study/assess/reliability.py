@@ -8,6 +8,7 @@ reflect differences between judges, and they are lower if judges differ.
 """
 
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 
@@ -127,14 +128,12 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     (1848, 12, True)
     """
     check_areas(fit, data)
-    answers, rng = data.where(data.decided), np.random.default_rng(seed)
-    belief = belief_of(fit)
+    answers = data.where(data.decided)
     with one_thread():
-        whole = whole_fit(data, belief)
-        measured = _measure(rng, answers, belief, splits, whole, fit.risk)
+        measured = _measure(answers, whole_halves(data, belief_of(fit), splits, seed), fit.risk)
         if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
             return measured
-        population = fit.strengths
+        population, rng = fit.strengths, np.random.default_rng([seed, splits])
         # Uncertainty about the map's scale α makes whole draws larger or smaller, which does not affect correlations.
         other = another_panel(rng, population * (np.median(fit.alpha) / fit.alpha)[:, None], fit.prior_precision)
         known = squared_correlations(population)
@@ -191,7 +190,8 @@ def reliability_over_time(
         for length in lengths if last is None else lengths[:-1]:
             early = answers.where(when < length)
             whole = quick_fit(early.counts_of(early.decided), belief, whole)
-            rows.append(_measure(rng, early, belief, splits, whole, whole.draw(rng, QUICK_DRAWS)))
+            draws = whole.draw(rng, QUICK_DRAWS)
+            rows.append(_measure(early, split_half(rng, early, belief, splits, whole), draws))
     return pd.DataFrame([asdict(each) for each in (rows if last is None else [*rows, last])])
 
 
@@ -217,16 +217,22 @@ def split_half(
     return np.array(correlations)
 
 
-def _measure(
-    rng: np.random.Generator, answers: Comparisons, belief: Belief, splits: int, whole: Gaussian, draws: FloatArray
-) -> Reliability:
-    """Compute the figures, given a quick fit of all these answers and draws of the strengths."""
+@lru_cache(maxsize=1)
+def whole_halves(data: Comparisons, belief: Belief, splits: int, seed: int) -> FloatArray:
+    """Return `split_half` of all decided answers; cached, because it can be worked out while chains still run."""
+    answers = data.where(data.decided)
+    if len(answers) < FEWEST:
+        return np.empty(0)
+    return split_half(np.random.default_rng(seed), answers, belief, splits, whole_fit(data, belief))
+
+
+def _measure(answers: Comparisons, halves: FloatArray, draws: FloatArray) -> Reliability:
+    """Compute the figures, given the correlations of halves and draws of the strengths."""
     n_judges = len(np.unique(answers.judge[answers.judge >= 0]))
     if len(answers) < FEWEST:
         nan = float("nan")
         return Reliability(len(answers), n_judges, nan, nan, nan, nan, nan, nan, nan, nan, splits=0)
     squared = squared_correlations(draws)
-    halves = split_half(rng, answers, belief, splits, whole)
     low, middle, high = np.quantile(halves, [0.025, 0.5, 0.975]) if len(halves) else [float("nan")] * 3
     bayes_low, bayes_high = np.quantile(squared, [0.025, 0.975])
     counts = answers.counts_of(answers.decided)

@@ -11,7 +11,7 @@ import numpy as np
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.covariates import carried, draw_effects, with_covariates
 from judgemap.core.model.prior import Covariance, Model, independent
-from judgemap.core.samplers.run import Watcher, sample
+from judgemap.core.samplers.run import Draws, Watcher, sample
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean
@@ -294,7 +294,11 @@ def _sampled(data: Comparisons, counts: PairCounts, areas: Areas, covariance: Co
     if settings.needs_panel(data):
         return run_panel(data, areas, covariance, run)
     model = Model(counts, covariance, settings.variance)
-    draws, seconds = run.timed(lambda rng: sample(rng, model, settings.sampler, run.plan, run.cores, run.watch))
+
+    def drawn(rng: np.random.Generator) -> Draws:
+        return sample(rng, model, settings.sampler, run.plan, run.cores, run.watch)
+
+    draws, seconds = run.timed(drawn, covariance)
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     log_variance = draws["log_variance"]
     samples = samples.assign(alpha2=by_draw(np.exp(log_variance)))

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from judgemap.core.assess import posterior
 from judgemap.core.assess.held_out import Shared
@@ -54,6 +54,9 @@ from judgemap.study.fit.settings import (
     View,
     with_answers,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHARED = ("sigma2", "lean", "side_sigma2", "attention_sigma2")
 SOME_DRAWS = 200
@@ -162,8 +165,10 @@ class PanelFit(Fit):
         return "judge_risk" in self.views
 
     @cached_property
-    def judge_maps(self) -> pd.DataFrame:
+    def judge_maps(self) -> "pd.DataFrame":
         """One row per judge and area: risk as this judge sees it, and its 95 % interval."""
+        import pandas as pd
+
         risk = self._judge_risk()
         low, middle, high = np.quantile(risk, [0.025, 0.5, 0.975], axis=0)
         judges, areas = risk.shape[1:]
@@ -180,7 +185,7 @@ class PanelFit(Fit):
             }
         )
 
-    def judge_map(self, judge: str) -> pd.DataFrame:
+    def judge_map(self, judge: str) -> "pd.DataFrame":
         """Return the table `areas` as one judge sees it.
 
         Parameters
@@ -453,7 +458,7 @@ def run_panel(data: Comparisons, areas: Areas, covariance: Covariance, run: Run)
     pairs = data.counts() if parts.ties else data.counts().decided()
     counts = used.by_judge() if settings.by_judge else as_one_judge(pairs)
     built = PanelModel(counts, covariance, settings.variance, parts)
-    draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.plan, run.cores, run.watch))
+    draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.plan, run.cores, run.watch), covariance)
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     samples, scalars = name_scalars(samples, draws, parts.ties, settings.variance)
     sign = risk_sign(data.winner_is)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import pandas as pd
 from scipy.special import expit
 
 from judgemap.core.assess import posterior
@@ -39,6 +38,7 @@ from judgemap.study.fit.settings import FitSettings
 
 if TYPE_CHECKING:
     import geopandas
+    import pandas as pd
     import xarray as xr
 
     from judgemap.study.data.comparisons import Comparisons
@@ -134,14 +134,16 @@ class Fit(Displayed):
         return draws
 
     @cached_property
-    def areas(self) -> pd.DataFrame:
+    def areas(self) -> "pd.DataFrame":
         """One row per area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten).
 
         The index is the area's id, so that columns can be added: ``fit.areas["p_top5"] = fit.p_top(5)``.
         """
         return self._table(posterior.summarise(self.risk, top=min(10, len(self.map))))
 
-    def _table(self, summary: Summary) -> pd.DataFrame:
+    def _table(self, summary: Summary) -> "pd.DataFrame":
+        import pandas as pd  # here and below: it takes a while to load, which can pass while chains run
+
         return pd.DataFrame(
             {
                 "id": self.map.ids,
@@ -160,7 +162,9 @@ class Fit(Displayed):
         )
 
     @property
-    def _index(self) -> pd.Index:
+    def _index(self) -> "pd.Index":
+        import pandas as pd
+
         return pd.Index(self.map.ids, name="area")
 
     def to_frame(self) -> "geopandas.GeoDataFrame":
@@ -189,11 +193,13 @@ class Fit(Displayed):
         return self.record.sign * self.risk + level
 
     @property
-    def effects(self) -> pd.DataFrame:
+    def effects(self) -> "pd.DataFrame":
         """The effects of covariates on risk, with 95 % intervals, for one standard deviation more of each.
 
         ``odds`` is e^β: how many times the odds of being judged riskier. `carried` says how much of the map they carry.
         """
+        import pandas as pd
+
         names = self.settings.covariate_names
         draws = self.posterior["effect"].reshape(-1, len(names)) if names else np.empty((1, 0))
         low, median, high = np.exp(np.quantile(draws, [0.025, 0.5, 0.975], axis=0))
@@ -231,7 +237,7 @@ class Fit(Displayed):
             "population's and the panel's"
         )
 
-    def p_top(self, k: int) -> pd.Series:
+    def p_top(self, k: int) -> "pd.Series":
         """P(area is among the k highest risks), by area id.
 
         Parameters
@@ -244,11 +250,13 @@ class Fit(Displayed):
         pandas.Series
             The probability for each area, which add up to k; indexed as `areas` is.
         """
+        import pandas as pd
+
         known = k == min(10, len(self.map))
         chances = self.areas["p_top10"].to_numpy() if known else posterior.p_top(self.risk, k)
         return pd.Series(chances, index=self._index, name=f"p_top{k}")
 
-    def p_riskier(self) -> pd.DataFrame:
+    def p_riskier(self) -> "pd.DataFrame":
         """P(the row's area has a higher risk than the column's), by area id.
 
         Returns
@@ -256,6 +264,8 @@ class Fit(Displayed):
         pandas.DataFrame
             A row and a column for each area.
         """
+        import pandas as pd
+
         return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
 
     @cached_property

@@ -358,7 +358,7 @@ def bend(factor: FloatArray, maps: FloatArray) -> None:
         maps[:, c] = v
 
 
-@compiled
+@within
 def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatArray:  # noqa: C901, FBT001, PLR0912, PLR0915
     """Write ∇ log p(q) + q, and return log p(q) if ``height`` is true: `gradient` and `log_density` in one pass."""
     size, chains = q.shape

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import linalg
 from scipy.special import expit, logit
 
 from judgemap.core.approximate import approximate
@@ -195,11 +195,12 @@ def settled(rng: np.random.Generator, target: JudgesTarget, state: JudgesState, 
 
 def look(target: JudgesTarget, q: FloatArray, *, height: bool = True) -> HMCState:
     """Evaluate the gradient at q, and the density if ``height`` is true."""
-    chains, residual = q.shape[1], np.empty_like(q)
+    chains = q.shape[1]
     if target.plain is not None:
         from judgemap.core.samplers.judges import compiled
 
-        density = compiled.look(target.plain, q, residual, height)
+        # A trajectory that leads nowhere, because every function that Python calls takes a moment to load.
+        _, residual, density = compiled.travel(target.plain, q, np.zeros_like(q), np.zeros_like(q), 0.0, 1)
     else:
         point = parameters(target, q)
         residual = gradient(target, q, point) + q
@@ -607,6 +608,7 @@ def size_and_tie_chance(layout: Layout, rule: TieRule, e: FloatArray) -> tuple[f
 
     A fit of the decided answers alone overstates differences, the more so the more ties there are.
     """
+    from scipy import optimize  # slow to load
 
     def depth(x: FloatArray) -> float:
         rows = log_likelihood(layout.answers, rule, np.exp(x[0]) * e, expit(x[1:]))
