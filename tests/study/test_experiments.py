@@ -23,6 +23,8 @@ from judgemap.study.simulations.clustering import MEASURES, Clustering
 from judgemap.study.simulations.robustness import Robustness, cover, read_real
 from judgemap.study.simulations.runner import (
     Job,
+    Results,
+    SetResult,
     conduct,
     on_cluster,
     on_cores,
@@ -377,3 +379,14 @@ def test_coverage_of_a_known_posterior():
         honest.scaled, abs=0.02
     )
     assert honest.r2 == pytest.approx(1 / 1.25, abs=0.05)
+
+
+def test_chains_that_do_not_agree_are_named_beside_the_summary():
+    row = {"ess_min": 10.0, "ess_median": 50.0, "ess_max": 90.0, "ess_log_variance": 20.0, "setup_seconds": 2.0}
+    row |= {"seconds": 0.5, "acceptance": 1.0}
+    rhats = {"gibbs": 1.005, "single-site": 1.2, "block-walk": 2.5, "hmc": 1.0, "caron-doucet": 1.0}
+    rows = [{"sampler": name, "rhat_max": rhat, **row} for name, rhat in rhats.items()]
+    sets = tuple(SetResult(number, rows, 1.0) for number in (1, 2))
+    said = Results(Job(Scalability(), AreaGraph(3, [[0, 1], [1, 2]]), 2, 1), sets).remarks()
+    assert [each.partition(":")[0] for each in said] == ["single-site", "block-walk"]
+    assert "in 0 of 2 sets, and the largest R-hat is 1.200" in said[0]

@@ -16,9 +16,9 @@ from judgemap.geo.maps import Areas
 from judgemap.study.fit.folder import write_whole
 
 if TYPE_CHECKING:
-    from judgemap.study.simulations.runner import Experiment, Results
+    from judgemap.study.simulations.runner import Experiment, Results, Row
 
-Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets, the table and the picture.")]
+Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets and the table.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small trial run; other options still apply.")]
 Sets = Annotated[int | None, typer.Option(help="Sets of strengths to simulate.  [default: the paper's]")]
 Pairs = Annotated[int | None, typer.Option(help="How many pairs are compared in each set.  [default: the paper's]")]
@@ -199,7 +199,7 @@ def _simulate(
     sets: int | None,
     **given: object,
 ) -> None:
-    """Run the sets that are missing, and write sets.csv, summary.csv and the picture.
+    """Run the sets that are missing, and write sets.csv and summary.csv.
 
     Options given on the command line override ``small``, which --quick uses; both override the study's defaults.
     """
@@ -211,7 +211,7 @@ def _simulate(
     settings = quick | {name: value for name, value in wanted.items() if value is not None}
     settings.pop("sets", None)
     seed = inputs.choose_seed(runner.stored_seed(run.output) if run.seed is None else run.seed)
-    job = runner.Job(kind(**settings), areas.graph, size, seed)
+    job = runner.Job(kind(**settings), areas.graph, size, seed)  # type: ignore[arg-type]
     on_cores = runner.on_cores(run.cores or available_cores())
     backend = on_cores if run.cluster is None else runner.on_cluster(run.cluster)
     try:
@@ -229,18 +229,23 @@ def _simulate(
 
 
 def _tell(results: "Results", areas: Areas, run: Run) -> None:
-    from judgemap.report.figures.experiments import remarks, summary_picture, summary_table
-
-    name = results.job.experiment.name
-    summary_picture(results).save(run.output / f"{name}.svg")
+    name, summary = results.job.experiment.name, results.summary()
     if run.as_json:
         record = {**results.job.record(), "sets": len(results.sets), "cpu_seconds": round(results.cpu_seconds, 1)}
-        typer.echo(json.dumps({**record, "summary": results.summary()}, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({**record, "summary": summary}, indent=2, ensure_ascii=False))
         return
-    table = summary_table(results)
-    typer.echo(f"{table.caption}, {len(areas):,} areas, seed {results.job.seed}.\n\n{table.text()}\n")
-    for note in (*areas.notes, *remarks(results)):
+    typer.echo(f"{name.capitalize()}, {len(results.sets):,} sets, {len(areas):,} areas, seed {results.job.seed}.\n")
+    typer.echo(f"{_table(summary)}\n")
+    for note in (*areas.notes, *results.remarks()):
         typer.echo(f"Note: {note}")
-    typer.echo(
-        f"{results.cpu_seconds:.0f} s of CPU time in all. The table, every set and the picture are in {run.output}/"
-    )
+    typer.echo(f"{results.cpu_seconds:.0f} s of CPU time in all. The table and every set are in {run.output}/")
+
+
+def _table(summary: "list[Row]") -> str:
+    """Write summary.csv for people; what is compared stands side by side if that is fewer than what was measured."""
+    import pandas as pd
+
+    table = pd.DataFrame(summary).drop(columns="sets")
+    if len(table) < len(table.columns):
+        table = table.set_index(table.columns[0]).T.rename_axis(columns="").reset_index(names="")
+    return table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="")

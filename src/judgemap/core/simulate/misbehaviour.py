@@ -71,9 +71,8 @@ class PanelAnswers(NamedTuple):
 
 
 class Behaviour(NamedTuple):
-    """A way of answering, its description, and the remedy for it."""
+    """A way of answering, and the remedy for it."""
 
-    words: str
     simulate: Callable[[np.random.Generator, Setting], PanelAnswers]
     remedy: Callable[[Setting], Parts]
 
@@ -191,38 +190,20 @@ def _differ_anywhere(setting: Setting) -> Parts:
 
 
 BEHAVIOURS = {
-    "as-modelled": Behaviour("as the model says", as_modelled, lambda _: Parts()),
-    "careless": Behaviour("one judge in five careless", careless, lambda _: Parts(lapses=Lapses())),
-    "adversary": Behaviour("one judge the wrong way round", adversary, lambda _: Parts(attention=Attention())),
-    "leaning": Behaviour("lean to the left of 1 logit", leaning, lambda _: Parts(side=Side())),
-    "ties-rao-kupper": Behaviour(
-        "27 % ties, Rao and Kupper's", tying(TieRule.RAO_KUPPER), lambda _: Parts(ties=TieRule.RAO_KUPPER)
-    ),
-    "ties-davidson": Behaviour(
-        "27 % ties, Davidson's", tying(TieRule.DAVIDSON), lambda _: Parts(ties=TieRule.DAVIDSON)
-    ),
-    "own-views": Behaviour(
-        "views of their own, sd 1",
-        own_views,
-        _differ_anywhere,
-    ),
-    "own-smooth-views": Behaviour("the same, smooth on the map", own_smooth_views, _differ),
-    "unequal-views": Behaviour(
-        "the same, answers as unequal as in the paper",
-        unequal_views,
-        _differ,
-    ),
-    "familiar": Behaviour(
-        "areas near home judged better",
-        familiar,
-        _differ_anywhere,
-    ),
-    "own-part": Behaviour(
-        "half of the map known, guesses elsewhere", own_part, lambda at: Parts(reach=Reach.on(at.graph))
-    ),
-    "hot-spots": Behaviour("hot spots", hot_spots, lambda _: Parts(smoothness=Smoothness())),
-    "rough": Behaviour("a map half smooth, half not", rough, lambda _: Parts(smoothness=Smoothness())),
-    "asked-part": Behaviour("half of the map known, asked only about that", asked_part, lambda _: Parts()),
+    "as-modelled": Behaviour(as_modelled, lambda _: Parts()),
+    "careless": Behaviour(careless, lambda _: Parts(lapses=Lapses())),
+    "adversary": Behaviour(adversary, lambda _: Parts(attention=Attention())),
+    "leaning": Behaviour(leaning, lambda _: Parts(side=Side())),
+    "ties-rao-kupper": Behaviour(tying(TieRule.RAO_KUPPER), lambda _: Parts(ties=TieRule.RAO_KUPPER)),
+    "ties-davidson": Behaviour(tying(TieRule.DAVIDSON), lambda _: Parts(ties=TieRule.DAVIDSON)),
+    "own-views": Behaviour(own_views, _differ_anywhere),
+    "own-smooth-views": Behaviour(own_smooth_views, _differ),
+    "unequal-views": Behaviour(unequal_views, _differ),
+    "familiar": Behaviour(familiar, _differ_anywhere),
+    "own-part": Behaviour(own_part, lambda at: Parts(reach=Reach.on(at.graph))),
+    "hot-spots": Behaviour(hot_spots, lambda _: Parts(smoothness=Smoothness())),
+    "rough": Behaviour(rough, lambda _: Parts(smoothness=Smoothness())),
+    "asked-part": Behaviour(asked_part, lambda _: Parts()),
 }
 """Each way of answering, by name. Add new ones at the end, because the position here is part of a simulation's seed."""
 

@@ -45,7 +45,7 @@ ON_CENTROIDS: Mapping[str, Callable[[FloatArray, float], Covariance]] = {
 """Priors that need centroids, with the typical distance between neighbours as their length."""
 FRAGILE = ("graph-exponential", "squared-exponential")
 """Priors that do not exist on every map."""
-JUDGES = {"alike": "judges alike", "differ": "judges differ", "unequal": "judges differ, unequal numbers"}
+JUDGES = ("alike", "differ", "unequal")
 APART = 0.35
 """How much judges differ: the standard deviation of their own views, in α. (Dar es Salaam's 173 judges: 0.35.)"""
 WITHIN = 0.1

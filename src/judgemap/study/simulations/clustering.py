@@ -17,10 +17,10 @@ from judgemap.core.model.clusters import ClusterPrior, simulate_clusters
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters.kernel import ClusterModel
-from judgemap.core.samplers.run import Plan, sample_clusters
+from judgemap.core.samplers.run import sample_clusters
 from judgemap.core.simulate.trials import simulate_counts
 from judgemap.errors import StudyError
-from judgemap.study.simulations.runner import Row, check_whole, plan_of
+from judgemap.study.simulations.runner import Experiment, Row
 
 MEASURES = (
     "rand",
@@ -42,7 +42,7 @@ class Ground(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Clustering:
+class Clustering(Experiment):
     """Settings of the clustering study, as in the paper where the paper states them.
 
     The paper does not state μ0, a0 and b0, nor the schedule of its comparisons; we use those of `ClusterPrior`, and the
@@ -53,25 +53,17 @@ class Clustering:
     kappa0: float = 1.0
     a0: float = 1.0
     b0: float = 1.0
-    comparisons: int = 2000
-    chains: int = 4
     warmup: int = 1000
     draws: int = 1000
     thin: int = 5
 
     name: ClassVar[str] = "clustering"
     paper_sets: ClassVar[int] = 50
-    timed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_whole("comparisons", self.comparisons)
+        Experiment.__post_init__(self)
         if self.chains < 2:
             raise StudyError("the clustering study needs at least two chains, to see whether they agree")
-        self.plan()
-
-    def plan(self) -> Plan:
-        """How much to draw."""
-        return plan_of(self.chains, self.warmup, self.draws, self.thin)
 
     def prepare(self, graph: AreaGraph) -> Ground:
         """Build the prior and the principal component design."""

@@ -9,7 +9,7 @@ came?
 """
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -33,7 +33,7 @@ from judgemap.geo.maps import read_areas
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.priors import PLAIN
 from judgemap.study.fit.settings import PAPER, FitSettings
-from judgemap.study.simulations.runner import Row, check_positive, check_whole, plan_of
+from judgemap.study.simulations.runner import Experiment, Row
 
 FITS = {
     "paper": FitSettings(seed=0, as_in_paper=True, ties="leave-out"),
@@ -44,9 +44,8 @@ FITS = {
 }
 """The fits that can be compared: the paper's model, what `judgemap fit` does if nothing is said, and what it could."""
 REMEDY = "remedy"
-MEASURES = ("risk", "scaled", "ranks", "r2", "claimed")
-ANSWERS = {"early": "100 answers", "few": "10 answers an area", "many": "25 answers an area"}
-"""How long a study has been going on."""
+ANSWERS = ("early", "few", "many")
+"""How long a study has been going on: 100 answers, or 10 or 25 an area."""
 
 
 def answers_of(length: str, n_areas: int) -> int:
@@ -108,7 +107,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Robustness:
+class Robustness(Experiment):
     """Settings of the robustness study: which cases to try, with which fits.
 
     Parameters
@@ -130,11 +129,10 @@ class Robustness:
 
     alpha: float = 3.0
     judges: int = 12
-    comparisons: int = 2000
     behaviours: tuple[str, ...] = tuple(BEHAVIOURS)
     truths: tuple[str, ...] | None = None
-    panels: tuple[str, ...] = tuple(JUDGES)
-    lengths: tuple[str, ...] = tuple(ANSWERS)
+    panels: tuple[str, ...] = JUDGES
+    lengths: tuple[str, ...] = ANSWERS
     fits: tuple[str, ...] = ("paper", "plain")
     points: FloatArray | None = None
     real: Mapping[str, RealMap] = field(default_factory=dict)
@@ -144,12 +142,9 @@ class Robustness:
 
     name: ClassVar[str] = "robustness"
     paper_sets: ClassVar[int] = 80
-    timed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_positive("alpha", self.alpha)
-        check_whole("judges", self.judges)
-        check_whole("comparisons", self.comparisons)
+        Experiment.__post_init__(self)
         _check("behaviour", self.behaviours, BEHAVIOURS)
         _check("panel", self.panels, JUDGES)
         _check("length", self.lengths, ANSWERS)
@@ -158,11 +153,6 @@ class Robustness:
             raise StudyError(f"no fit was named; the choices are {quoted(list(FITS))}")
         if not self.cases() and not self.behaviours:
             raise StudyError("nothing is left to try; name some behaviours, or truths, panels and lengths")
-        self.plan()
-
-    def plan(self) -> Plan:
-        """How much to draw."""
-        return plan_of(self.chains, self.warmup, self.draws)
 
     def cases(self) -> list[tuple[str, str, str]]:
         """Return each truth, panel and length to try together."""
@@ -270,19 +260,7 @@ def _numbers(cells: Iterable[str]) -> FloatArray | None:
     return values if np.isfinite(values).all() and np.ptp(values) > 0 else None
 
 
-def words_of(case: str) -> str:
-    """Describe a case.
-
-    >>> words_of("car, differ, few")
-    'car, judges differ, 10 answers an area'
-    """
-    if case in BEHAVIOURS:
-        return BEHAVIOURS[case].words
-    truth, panel, length = case.rsplit(", ", 2)
-    return f"{truth}, {JUDGES[panel]}, {ANSWERS[length]}"
-
-
-def _check(kind: str, chosen: Sequence[str], known: Mapping[str, object]) -> None:
+def _check(kind: str, chosen: Sequence[str], known: Collection[str]) -> None:
     for each in chosen:
         if each not in known:
             raise StudyError(
@@ -310,18 +288,14 @@ def _sample(rng: np.random.Generator, settings: FitSettings, data: Comparisons, 
 
 
 def _row(case: str, fit: str, draws: Draws, strengths: FloatArray) -> Row:
-    return {"case": case, "fit": fit, **_covered(draws, strengths)._asdict()}
-
-
-def _covered(draws: Draws, strengths: FloatArray) -> Coverage:
     if not draws.complete:
         raise KeyboardInterrupt
-    return cover(draws.strengths.reshape(-1, len(strengths)), strengths)
+    return {"case": case, "fit": fit, **cover(draws.strengths.reshape(-1, len(strengths)), strengths)._asdict()}
 
 
 def _summary(case: str, fit: str, rows: Sequence[Row]) -> Row:
     summary: Row = {"case": case, "fit": fit, "sets": len(rows)}
-    for measure in MEASURES:
+    for measure in Coverage._fields:
         values = np.array([row[measure] for row in rows], dtype=np.float64)
         error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
         summary |= {measure: float(values.mean()), f"{measure}_error": float(error)}

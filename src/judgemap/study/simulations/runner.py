@@ -12,11 +12,12 @@ import io
 import json
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -35,21 +36,47 @@ MARK = "simulation.json"
 """The file that says what a folder holds: the study, its settings, the seed, the map, the versions."""
 
 
-class Experiment(Protocol):
-    """A simulation study: a dataclass of its settings, and how to simulate and measure one set."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment(ABC):
+    """A simulation study: its settings, and how to simulate and measure one set."""
+
+    comparisons: int = 2000
+    chains: int = 4
+    warmup: int = 50
+    draws: int = 1250
 
     name: ClassVar[str]
     paper_sets: ClassVar[int]
     """How many sets the paper simulated."""
-    timed: ClassVar[bool]
+    timed: ClassVar[bool] = False
     """Whether CPU seconds are among the measurements."""
 
+    def __post_init__(self) -> None:
+        """Raise a `StudyError` if a setting makes no sense."""
+        alpha = getattr(self, "alpha", 1.0)
+        if not (np.isfinite(alpha) and alpha > 0):
+            raise StudyError(f"alpha must be a positive number, received {alpha}")
+        for name in ("comparisons", "judges"):
+            if (value := getattr(self, name, 1)) < 1:
+                raise StudyError(f"{name} must be at least 1, received {value}")
+        self.plan()
+
+    def plan(self) -> Plan:
+        """How much to draw."""
+        try:
+            return Plan(self.chains, self.warmup, self.draws, getattr(self, "thin", 1))
+        except ValueError as error:
+            raise StudyError(str(error)) from None
+
+    @abstractmethod
     def prepare(self, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
         """Compute once what all sets share."""
 
+    @abstractmethod
     def run(self, rng: np.random.Generator, prepared: Any) -> list[Row]:  # noqa: ANN401
         """Simulate one set, fit it in each of the ways being compared, and measure."""
 
+    @abstractmethod
     def summarise(self, rows: Sequence[Row]) -> list[Row]:
         """Summarise the sets, with one row for each of the ways being compared."""
 
@@ -116,6 +143,23 @@ class Results:
     def summary(self) -> list[Row]:
         """Summarise the sets."""
         return self.job.experiment.summarise(self.rows)
+
+    def remarks(self) -> list[str]:
+        """Return what a reader of the summary must know, one sentence each."""
+        sentences, size = list(self.notes), len(self.sets)
+        for row in self.summary():
+            if row.get("sets_converged", size) < size:
+                sentences.append(
+                    f"{row['sampler']}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
+                    f"{size} sets, and the largest R-hat is {row['rhat_max']:.3f}; where chains do not agree, the "
+                    "effective sample size is unreliable, and usually too high."
+                )
+        if (agreed := self.summary()[0].get("sets_agreed", size)) < size:
+            sentences.append(
+                f"Chains from different partitions agreed (R-hat < 1.05) in {agreed} of {size} sets; the others need "
+                "longer chains."
+            )
+        return sentences
 
 
 def prepare(experiment: Experiment, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
@@ -401,23 +445,3 @@ def _check_threads(client: "Client", address: str) -> None:
             f"workers of {address} have several threads, so the CPU time of each set cannot be measured; "
             "start them with: dask worker --nthreads 1"
         )
-
-
-def plan_of(chains: int, warmup: int, draws: int, thin: int = 1) -> Plan:
-    """Return the plan of draws; raise a `StudyError` if it is impossible."""
-    try:
-        return Plan(chains, warmup, draws, thin)
-    except ValueError as error:
-        raise StudyError(str(error)) from None
-
-
-def check_positive(name: str, value: float) -> None:
-    """Raise a `StudyError` unless a setting is a positive number."""
-    if not (np.isfinite(value) and value > 0):
-        raise StudyError(f"{name} must be a positive number, received {value}")
-
-
-def check_whole(name: str, value: int) -> None:
-    """Raise a `StudyError` unless a setting is a whole number of at least 1."""
-    if value < 1:
-        raise StudyError(f"{name} must be at least 1, received {value}")

@@ -14,25 +14,15 @@ import numpy as np
 from judgemap.core.approximate import approximate
 from judgemap.core.design.designs import PairDesign, principal_component
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.prior import (
-    Covariance,
-    InverseGamma,
-    Model,
-    communicability,
-)
+from judgemap.core.model.prior import Covariance, InverseGamma, Model, communicability
 from judgemap.core.samplers import gibbs
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.kernel import Kernel
-from judgemap.core.samplers.run import START_SPREAD, Plan, run
+from judgemap.core.samplers.run import START_SPREAD, run
 from judgemap.core.samplers.spatial import hmc, rivals
 from judgemap.core.simulate.trials import simulate_counts
 from judgemap.core.types import FloatArray
-from judgemap.study.simulations.runner import (
-    Row,
-    check_positive,
-    check_whole,
-    plan_of,
-)
+from judgemap.study.simulations.runner import Experiment, Row
 
 CONVERGED = 1.01
 """The largest R-hat at which chains count as agreeing (Vehtari et al., 2021)."""
@@ -63,7 +53,7 @@ prior. Add new ones at the end, because the position here is part of a simulatio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scalability:
+class Scalability(Experiment):
     """Settings of the scalability study, as in the paper where the paper states them.
 
     The paper draws strengths from the prior without stating α; it uses 3 elsewhere. Its chains have 5,000 iterations;
@@ -71,23 +61,10 @@ class Scalability:
     """
 
     alpha: float = 3.0
-    comparisons: int = 2000
-    chains: int = 4
-    warmup: int = 50
-    draws: int = 1250
 
     name: ClassVar[str] = "scalability"
     paper_sets: ClassVar[int] = 100
     timed: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_positive("alpha", self.alpha)
-        check_whole("comparisons", self.comparisons)
-        self.plan()
-
-    def plan(self) -> Plan:
-        """How much to draw."""
-        return plan_of(self.chains, self.warmup, self.draws)
 
     def prepare(self, graph: AreaGraph) -> Ground:
         """Build the prior and the principal component design."""

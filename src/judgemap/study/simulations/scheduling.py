@@ -10,32 +10,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from judgemap.core.design.designs import (
-    PairDesign,
-    naive_spatial,
-    principal_component,
-    uniform,
-)
+from judgemap.core.design.designs import PairDesign, naive_spatial, principal_component, uniform
 from judgemap.core.design.optimal import optimal
 from judgemap.core.design.utility import pair_precision, trace_precision
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.prior import (
-    Covariance,
-    InverseGamma,
-    Model,
-    communicability,
-)
+from judgemap.core.model.prior import Covariance, InverseGamma, Model, communicability
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
-from judgemap.core.samplers.run import SAMPLERS, Plan, sample
+from judgemap.core.samplers.run import SAMPLERS, sample
 from judgemap.core.simulate.trials import simulate_counts
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.study.simulations.runner import (
-    Row,
-    check_positive,
-    check_whole,
-    plan_of,
-)
+from judgemap.study.simulations.runner import Experiment, Row
 
 DESIGNS = ("uniform", "naive", "principal", "optimal")
 MEASURES = ("u1", "u2", "u2_robust")
@@ -49,7 +34,7 @@ class Ground(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scheduling:
+class Scheduling(Experiment):
     """Settings of the scheduling study, as in the paper where the paper states them.
 
     The paper runs 500 iterations of Pólya-Gamma Gibbs and discards the first 50: ``sampler="gibbs", chains=1,
@@ -60,23 +45,15 @@ class Scheduling:
     comparisons: int = 500
     sampler: str = "hmc"
     chains: int = 8
-    warmup: int = 50
     draws: int = 250
 
     name: ClassVar[str] = "scheduling"
     paper_sets: ClassVar[int] = 1000
-    timed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_positive("alpha", self.alpha)
-        check_whole("comparisons", self.comparisons)
+        Experiment.__post_init__(self)
         if self.sampler not in SAMPLERS:
             raise StudyError(f"there is no sampler {self.sampler!r}; choose one of {', '.join(SAMPLERS)}")
-        self.plan()
-
-    def plan(self) -> Plan:
-        """How much to draw."""
-        return plan_of(self.chains, self.warmup, self.draws)
 
     def prepare(self, graph: AreaGraph) -> Ground:
         """Build the prior and the four designs."""
