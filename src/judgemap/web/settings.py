@@ -198,6 +198,7 @@ INSTALLED_APPS = [
     "judgemap.web.dashboard",
     "judgemap.web.results",
     "judgemap.web.api",
+    "judgemap.web",
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -232,7 +233,13 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ]
+            ],
+            "builtins": [
+                "django.contrib.humanize.templatetags.humanize",
+                "django.templatetags.i18n",
+                "django.templatetags.static",
+                "judgemap.web.server.filters",
+            ],
         },
     }
 ]

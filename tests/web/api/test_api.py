@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import judgemap as jm
 from judgemap.study.data.definition import parse_definition
 from judgemap.study.fit.settings import SETTINGS
-from judgemap.web.api import access, urls
+from judgemap.web.api import access, endpoints
 from judgemap.web.api.endpoints import api
 from judgemap.web.api.models import SCOPES, ApiToken
 from judgemap.web.judge.comparisons import load_comparisons
@@ -180,7 +180,7 @@ def test_a_fit_that_is_not_done(owned, program):
 
 
 def test_the_description_is_made_once_and_kept_by_browsers(client, monkeypatch):
-    urls._description.cache_clear()
+    endpoints._description.cache_clear()
     made = []
     make = api.get_openapi_schema
     monkeypatch.setattr(api, "get_openapi_schema", lambda **options: made.append(options) or make(**options))

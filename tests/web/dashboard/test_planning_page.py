@@ -6,6 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 import judgemap as jm
+from judgemap.report.pages import planning as report
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results import files, planning
 from judgemap.web.results.files import open_fit
@@ -34,11 +35,13 @@ def ask(clients):
 
 def check(shown: planning.Planned, library: jm.StudyPlan) -> None:
     """Compare what the page shows with what the library says."""
-    np.testing.assert_allclose(shown.sd, library.over_grid("sd"))
-    assert (tuple(shown.lengths), shown.differ) == (library.lengths, library.record.differ)
-    for measure, rows in shown.expected.items():
-        np.testing.assert_allclose(rows, library.expected(library.reference, measure))
-    assert [len(chart.lines) for chart in (shown.chart, *shown.charts)] == [3, 1, 1, 1]
+    assert list(shown.sentences) == report.sentences(library)
+    assert [[text for text, _ in row] for row in shown.rows] == [
+        [cell.text for cell in row] for row in report.grid_table(library).rows
+    ]
+    assert [each.alt for each in shown.pictures] == [report.grid_picture(library).alt, report.curves(library).alt]
+    assert all(each.address.startswith("data:image/svg+xml;base64,") for each in shown.pictures)
+    assert shown.differ == library.record.differ
     assert f"{library.at_planned(library.reference, 'sd').middle:.2f}" in shown.sentences[0]
 
 

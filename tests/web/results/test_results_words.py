@@ -79,8 +79,7 @@ def test_pages_load_nothing_heavy():
     code = (
         "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'judgemap.web.settings'\n"
         "import django; django.setup()\n"
-        "import judgemap.web.judge.urls\n"
-        f"import judgemap.web.results.urls; print([each for each in {heavy} if each in sys.modules])"
+        f"import judgemap.web.urls; print([each for each in {heavy} if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

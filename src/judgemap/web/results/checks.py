@@ -13,9 +13,9 @@ from judgemap.study.assess.findings import ReliabilityFinding, RiskRow, Sampling
 from judgemap.study.assess.verdict import judge_checks, p_value, reliability_words
 from judgemap.study.fit.record import GOOD_GAP
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
-from judgemap.web.dashboard.templatetags.figures import fixed, whole
 from judgemap.web.results.models import FitRun, latest_fit
 from judgemap.web.results.pages import SeenMap, fit_page, pictures_of, read_findings, show_page
+from judgemap.web.server.filters import fixed, whole
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.models import Study
 

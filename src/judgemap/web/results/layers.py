@@ -22,7 +22,7 @@ from judgemap.report.figures.colours import (
 )
 from judgemap.report.words.text import number, percentage, signed
 from judgemap.study.assess.findings import Findings, Level, RiskRow, is_placed, rough_levels
-from judgemap.web.dashboard.templatetags.figures import interval
+from judgemap.web.server.filters import interval
 
 CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
 NOTHING = Findings()

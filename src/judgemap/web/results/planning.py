@@ -1,9 +1,10 @@
 """The plan of a study: how many judges, how many answers each, and what more answers would bring. A worker makes it."""
 
-from collections.abc import Mapping, Sequence
+import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -11,13 +12,10 @@ from django import forms
 from django.db.models import Count, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST, require_safe
 
-from judgemap.report.words.text import plain
 from judgemap.study.plan.schedules import DIFFER
-from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.judge.models import Judge
 from judgemap.web.results import actions
 from judgemap.web.results.models import FitRun, Plan
@@ -31,8 +29,6 @@ MANY, FEW = 12, 6
 LARGE = 100
 PLANNED_AS = {"adaptive": "optimal", "weights": "uniform"}
 """What stands in for designs that take too long to simulate, or that the planner does not know."""
-GRID_COLUMNS = ("Answers each", "Judges", "Uncertainty (sd)")
-COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 
 
 class PlanForm(StudyForm):
@@ -59,78 +55,32 @@ class PlanForm(StudyForm):
         self.initial = {**usual_study(study), "differ": DIFFER, **self.initial}
 
 
-class Expected(NamedTuple):
-    """What to expect of a study of some length: the mean over simulated studies, with its 95 % interval."""
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A picture of the plan, as the report draws it."""
 
-    mean: float
-    low: float
-    high: float
+    svg: str
+    alt: str
+    caption: str
+
+    @property
+    def address(self) -> str:
+        """The picture itself, as an address that loads nothing."""
+        return "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode()).decode()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What a worker found out about studies like the planned one; see `study.plan.planning.StudyPlan`."""
+    """What a worker found out about studies like the planned one, in the report's words, pictures and table."""
 
-    judges: int
-    top: int
-    panels: Sequence[int]
-    answers: Sequence[int]
-    """The numbers of judges, and of answers each, in the grid."""
-    sd: Sequence[Sequence[float]]
-    """Uncertainty by answers each and judges; the last row is for unlimited answers."""
-    lengths: Sequence[int]
-    """Answers in all, for the planned answers each and fewer or more judges."""
-    expected: Mapping[str, Sequence[Expected]]
-    """rank_error, found and sd at each length."""
-    differ: float
-    seconds_per_answer: float
-    simulations: int
     sentences: Sequence[str]
+    pictures: Sequence[Drawn]
     heads: Sequence[str]
     rows: Sequence[Sequence[tuple[str, str]]]
     """The grid as a table of cells: a text, and one beside it."""
-
-    @property
-    def chart(self) -> Chart:
-        """How uncertainty falls with answers each, for the planned number of judges and those beside it."""
-        answers, middle = [float(each) for each in self.answers], self.panels.index(self.judges)
-        courses = [
-            Course(f"{self.panels[at]:,} judges", [(x, row[at]) for x, row in zip(answers, self.sd, strict=False)])
-            for at in range(max(middle - 1, 0), min(middle + 2, len(self.panels)))
-        ]
-        ends = [f"{each.name} from {plain(each.points[0][1])} to {plain(each.points[-1][1])}" for each in courses]
-        alt = gettext("As answers per judge go from %(fewest)s to %(most)s: %(ends)s.") % {
-            "fewest": plain(answers[0]),
-            "most": plain(answers[-1]),
-            "ends": "; ".join(ends),
-        }
-        return line_chart(gettext("Uncertainty of the population's map"), alt, courses, GRID_COLUMNS)
-
-    @property
-    def charts(self) -> list[Chart]:
-        """What more judges, with as many answers each, would bring: one chart per measure."""
-        measures = {
-            "rank_error": ("Places off", "How many places out of order the average area is"),
-            "found": (
-                f"Of the top {self.top} found",
-                f"The share of the {self.top} areas of highest risk that are found",
-            ),
-            "sd": ("Uncertainty of an area", "Standard deviation of an area's risk, on the scale of the map"),
-        }
-        return [self._chart(name, title, words) for name, (title, words) in measures.items()]
-
-    def _chart(self, name: str, title: str, words: str) -> Chart:
-        rows = list(zip(self.lengths, self.expected[name], strict=True))
-        course = Course(title, [(x, each.mean) for x, each in rows], [(each.low, each.high) for _x, each in rows])
-        (few, at_first), (many, at_last) = rows[0], rows[-1]
-        alt = gettext("%(words)s: %(first)s with %(few)s answers, %(last)s with %(many)s.") % {
-            "words": words,
-            "first": plain(at_first.mean),
-            "few": plain(few),
-            "last": plain(at_last.mean),
-            "many": plain(many),
-        }
-        return line_chart(title, alt, [course], COLUMNS, top=1.0 if name == "found" else None)
+    differ: float
+    seconds_per_answer: float
+    simulations: int
 
 
 @require_safe
@@ -186,7 +136,7 @@ def planned(plan: Plan) -> Planned | None:
 
 def work_out(asked: Plan) -> Planned:
     """Simulate studies smaller and larger than the planned one, going by a fit if there is one."""
-    from judgemap.report.pages.planning import grid_table, sentences
+    from judgemap.report.pages.planning import curves, grid_picture, grid_table, sentences
     from judgemap.study.plan.planning import SECONDS, plan
     from judgemap.web.judge.comparisons import load_comparisons
     from judgemap.web.results.files import open_fit
@@ -205,21 +155,13 @@ def work_out(asked: Plan) -> Planned:
     )  # fmt: skip
     table = grid_table(made)
     return Planned(
-        judges=made.judges,
-        top=made.top,
-        panels=made.panels,
-        answers=made.answers,
-        sd=made.over_grid("sd").tolist(),
-        lengths=made.lengths,
-        expected={
-            name: [Expected(*each) for each in made.expected(design, name)] for name in ("rank_error", "found", "sd")
-        },
+        sentences=sentences(made),
+        pictures=[Drawn(each.svg(), each.alt, each.caption) for each in (grid_picture(made), curves(made))],
+        heads=[each.heading.text for each in table.columns],
+        rows=[[(cell.text, cell.beside) for cell in row] for row in table.rows],
         differ=made.record.differ,
         seconds_per_answer=made.record.seconds_per_answer,
         simulations=made.record.simulations,
-        sentences=sentences(made),
-        heads=[each.heading.text for each in table.columns],
-        rows=[[(cell.text, cell.beside) for cell in row] for row in table.rows],
     )
 
 

@@ -23,7 +23,6 @@ from judgemap.report.words.text import (
     times_in_ten,
 )
 from judgemap.study.assess.findings import AreaFinding, AreaFindings, Findings, RiskRow
-from judgemap.web.dashboard.templatetags.figures import interval
 from judgemap.web.judge.places import gazetteer
 from judgemap.web.results.layers import (
     LABELS,
@@ -46,6 +45,7 @@ from judgemap.web.results.pages import (
     view_links,
 )
 from judgemap.web.results.pictures import draw_slide
+from judgemap.web.server.filters import interval
 from judgemap.web.studies.maps import (
     has_tiles,
     lay_ground,

@@ -1,10 +1,14 @@
-"""Numbers as people read them; a dash stands for one that is not known."""
+"""How templates write numbers, where a dash stands for one that is not known, and times. All templates have these."""
 
 import math
+from datetime import UTC, datetime
 from typing import TypeGuard
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
+from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from judgemap.report.words import text
 from judgemap.study.assess.findings import RiskRow
@@ -102,3 +106,16 @@ def interval(row: RiskRow) -> str:
 def ranks(row: RiskRow) -> str:
     """Write the 95 % interval of an area's rank."""
     return f"{row['rank_low']:,}–{row['rank_high']:,}"
+
+
+@register.simple_tag
+def moment(at: datetime, pattern: str = "j M Y, H:i") -> SafeString:
+    """Write a moment in UTC; `local_time.js` turns it into the reader's local time.
+
+    >>> moment(datetime(2026, 11, 16, 21, 47, tzinfo=UTC))
+    '<time datetime="2026-11-16T21:47:00+00:00" data-local="minutes">16 Nov 2026, 21:47 UTC</time>'
+    """
+    exact = "seconds" if "s" in pattern else "minutes"
+    there = at.astimezone(UTC)
+    text = date_format(there, pattern, use_l10n=False)
+    return format_html('<time datetime="{}" data-local="{}">{} UTC</time>', there.isoformat(), exact, text)
