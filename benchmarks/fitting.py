@@ -19,9 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from judgemap.web.demo.visits import Page, Visitor
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests" / "browser"))
+from visits import Page, Visitor  # noqa: E402 - after its path
+
 PREPARE = """
 import sys
 from pathlib import Path

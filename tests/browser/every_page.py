@@ -7,37 +7,22 @@ page is also checked by axe and for anything that sticks out sideways; problems 
 
 import argparse
 import re
-import socket
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import geopandas
 import shapely
 from looking import look
 from playwright.sync_api import Error, Page, sync_playwright
-
-from judgemap.web.demo.visits import visit_as_researcher
+from visits import Server, demonstration, visit_as_researcher
 
 WIDTHS = {390: 844, 1280: 900}
 SKIPPED = re.compile(r"/(download|pictures|static|log(in|out))/|\.(toml|svg|css|js|png|json|csv)$|\?")
 ALIKE = re.compile(r"(/areas/)\d+$|(/dashboard/judges/)[^/]+$")
 """Kinds of pages of which there are many: only the first of each kind is visited."""
-
-
-class Server(NamedTuple):
-    """Where a server is, who signs in there, and the link that judges join by."""
-
-    address: str
-    email: str
-    password: str
-    join: str
 
 
 @dataclass
@@ -203,42 +188,9 @@ def main() -> int:
 
 
 def take_demonstration(folder: Path, only: str) -> list[str]:
-    """Start the demonstration on a free port, wait for its fits, and take its pages."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
-    words = [sys.executable, "-m", "judgemap", "demo", "--data", str(folder / "demo"), "--port", str(port)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        said = ""
-        try:
-            while "its clusters within" not in said:
-                said += process.stdout.readline() if process.stdout else ""
-            _until_fitted(folder / "demo", address)
-            email, password = re.search(r"sign in as (\S+) with the password (\S+)", said).groups()  # type: ignore[union-attr]
-            join = re.search(r"Judge\s+(\S+)", said)[1]  # type: ignore[index]
-            return take_all(Server(address, email, password, join), folder, only)
-        finally:
-            process.terminate()
-
-
-def _until_fitted(data: Path, address: str) -> None:
-    """Wait until the server answers and every fit of the demonstration is explained."""
-    import sqlite3
-
-    database = next(data.glob("*.sqlite3"), data / "judgemap.sqlite3")
-    for _ in range(1800):
-        try:
-            urllib.request.urlopen(f"{address}/healthz", timeout=5).close()  # noqa: S310 - our own server
-            with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
-                if not connection.execute("select count(*) from results_fitrun where explained_at is null").fetchone()[
-                    0
-                ]:
-                    return
-        except (OSError, sqlite3.Error):
-            pass
-        time.sleep(1)
-    raise SystemExit("the demonstration's fits took longer than half an hour")
+    """Start the demonstration, and take its pages."""
+    with demonstration([sys.executable, "-m", "judgemap"], folder / "demo") as server:
+        return take_all(server, folder, only)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from visits import demonstration, visit_demonstration
 
 pytestmark = pytest.mark.installed
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -213,8 +214,5 @@ def test_another_user_and_no_home(server, study, tmp_path):
 @pytest.mark.slow
 def test_the_whole_demonstration(server, tmp_path):
     """Slow: two fits with all their pictures, and about 140 pages."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    done = run(server / "judgemap", "demo", "--once", "--port", port, cwd=tmp_path)
-    assert "judges' pages work" in done.stdout
+    with demonstration([str(server / "judgemap")], tmp_path / "demo") as started:
+        assert visit_demonstration(started) == []

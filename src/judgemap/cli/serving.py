@@ -1,21 +1,14 @@
 """`judgemap serve`, `worker` and `demo`: the study server, its workers, and a server with studies to try."""
 
-import subprocess
 import sys
-import time
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from judgemap.errors import StudyError
-
 if TYPE_CHECKING:
     from judgemap.web.demo.study import Demo
-    from judgemap.web.start import ServerOptions
 
 DataFolder = Annotated[Path, typer.Option(help="Folder of the database and the secret key.", envvar="JUDGEMAP_DATA")]
 DATA = Path("judgemap-data")
@@ -76,19 +69,12 @@ def worker(data: DataFolder = DATA) -> None:
     start.work()
 
 
-PATIENCE = 1800.0
-"""Seconds to wait for the demonstration's fits: they take less than a minute, or longer on a busy machine."""
-
-
 def demo(
     data: Annotated[Path, typer.Option(help="Folder of the demonstration's database.")] = Path("demo"),
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
     seed: Annotated[
         int, typer.Option(min=0, help="A different seed gives a different truth and different answers.")
     ] = 1,
-    once: Annotated[
-        bool, typer.Option("--once", help="Visit every page, report whether they all work, and stop.")
-    ] = False,
 ) -> None:
     """Serve a finished study of twelve simulated judges, fitted and clustered, and an open one to try.
 
@@ -104,9 +90,6 @@ def demo(
 
     made = prepare_demo(data, seed, typer.echo)
     address = start.public_address(options)
-    if once:
-        _visit(made, options, address)
-        return
     typer.echo(describe(made, address, data))
     if sys.stdout.isatty():
         webbrowser.open(f"{address}/studies/")
@@ -131,63 +114,3 @@ def describe(made: "Demo", address: str, data: Path) -> str:
             "",
         ]
     )
-
-
-def _visit(made: "Demo", options: "ServerOptions", address: str) -> None:
-    """Start the server, wait for the fits, visit every page as a researcher and as a judge, and stop the server."""
-    from judgemap.web.demo.study import nearness
-    from judgemap.web.demo.visits import visit_as_judge, visit_as_researcher
-
-    with _running(options, address):
-        typer.echo("Waiting for the fits …")
-        _wait_for_fits(made)
-        visits = [
-            visit_as_researcher(address, made.email, made.password),
-            visit_as_judge(address, str(made.open.join_code)),
-        ]
-    wrong = [f"{at} answered {status}" for each in visits for at, status in each.visited.items() if status >= 400]
-    if wrong:
-        raise StudyError("; ".join(wrong))
-    typer.echo(f"{len(visits[0].visited)} researchers' pages and {len(visits[1].visited)} judges' pages work.")
-    typer.echo(f"The risk map's correlation with the simulated risk is {nearness(made, options.data):.3f}.")
-
-
-@contextmanager
-def _running(options: "ServerOptions", address: str) -> Iterator[None]:
-    """Run the server in its own process."""
-    import urllib.request
-
-    words = [sys.executable, "-m", "judgemap", "serve", "--data", str(options.data), "--port", str(options.port)]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
-    try:
-        for _ in range(300):
-            if process.poll() is not None:
-                raise StudyError(f"the server did not start; is port {options.port} free?")
-            try:
-                urllib.request.urlopen(f"{address}/healthz", timeout=5).close()  # noqa: S310 - our own address
-                break
-            except OSError:
-                time.sleep(0.2)
-        yield
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _wait_for_fits(made: "Demo") -> None:
-    from judgemap.web.results.models import FitRun
-
-    until = time.monotonic() + PATIENCE
-    runs = FitRun.objects.filter(study=made.finished)
-    while runs.filter(explained_at=None).exists():
-        failed = runs.filter(status__in=["failed", "cancelled", "lost"]).first()
-        if failed is not None:
-            raise StudyError(f"fit {failed.number} of the demonstration is {failed.status}: {failed.said}")
-        if time.monotonic() > until:
-            raise StudyError(
-                f"the demonstration's fits took longer than {PATIENCE:.0f} seconds; try again on a less busy machine"
-            )
-        time.sleep(0.5)
-    unexplained = runs.filter(log__contains="broke down").first()
-    if unexplained is not None:
-        raise StudyError(f"fit {unexplained.number} of the demonstration could not be explained: {unexplained.log}")

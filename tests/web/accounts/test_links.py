@@ -120,9 +120,7 @@ def test_who_invited_a_researcher_may_deactivate_them(clients, people):
 
 
 def test_what_is_over_is_forgotten(people, monkeypatch):
-    monkeypatch.setattr(
-        apps.get_app_config("web"), "_forgot_at", float("-inf")
-    )  # an earlier test may have done so
+    monkeypatch.setattr(apps.get_app_config("web"), "_forgot_at", float("-inf"))  # an earlier test may have done so
     Session.objects.create(session_key="old", session_data="", expire_date=timezone.now() - timedelta(hours=1))
     Session.objects.create(session_key="new", session_data="", expire_date=timezone.now() + timedelta(hours=1))
     Count.objects.create(cache_key="old", value="1", expires=timezone.now() - timedelta(hours=1))

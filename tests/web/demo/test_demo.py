@@ -1,7 +1,7 @@
 """The demonstration: two studies, found again at the second start; and the visitor who tries all pages."""
 
-import socket
-import subprocess
+import json
+import sqlite3
 import sys
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,13 +9,13 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from visits import Visitor, demonstration, visit_demonstration
 
 from judgemap.cli.serving import describe
 from judgemap.errors import StudyError
 from judgemap.study.data.example import PER_JUDGE, chicago, simulate_study
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.demo.study import HASTY, prepare_demo, with_ties
-from judgemap.web.demo.visits import Visitor
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.models import Pair
 from judgemap.web.results.models import FitRun
@@ -119,12 +119,9 @@ def test_a_visitor_finds_the_page_that_does_not_answer(pages):
 
 @pytest.mark.slow
 def test_every_page_of_the_demonstration_answers(tmp_path):
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port = str(listener.getsockname()[1])
-    words = [sys.executable, "-m", "judgemap", "demo", "--once", "--data", str(tmp_path / "demo"), "--port", port]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=400)
-    assert done.returncode == 0, done.stderr
-    assert "pages work." in done.stdout
-    assert float(done.stdout.split()[-1].rstrip(".")) > 0.9, "the truth is found again"
-    assert "Traceback" not in done.stderr
+    with demonstration([sys.executable, "-m", "judgemap"], tmp_path / "demo") as server:
+        assert visit_demonstration(server) == []
+    with sqlite3.connect(next((tmp_path / "demo").glob("*.sqlite3"))) as database:
+        rows = json.loads(database.execute("select rows from results_fitrun where number = 1").fetchone()[0])
+    truth = np.loadtxt(tmp_path / "demo" / "true-risk.txt")
+    assert np.corrcoef([row["risk_median"] for row in rows], truth)[0, 1] > 0.9, "the truth is found again"

@@ -79,7 +79,9 @@ def test_pages_load_nothing_heavy():
     code = (
         "import os, sys; os.environ['DJANGO_SETTINGS_MODULE'] = 'judgemap.web.settings'\n"
         "import django; django.setup()\n"
-        f"import judgemap.web.urls; print([each for each in {heavy} if each in sys.modules])"
+        "import judgemap.web.judge.pages\n"
+        "from judgemap.web.results import beside, checks, compare, files, fits, judges, planning, reading, risk_map\n"
+        f"print([each for each in {heavy} if each in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -26,7 +26,6 @@ from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
 from judgemap.web.results.actions import ask_for_fit, set_words
-from judgemap.web.results.models import FitRun
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.editing import close_study, open_study
 from judgemap.web.studies.making import create_study
@@ -121,13 +120,6 @@ def prepare_demo(data: Path, seed: int, say: Callable[[str], None]) -> Demo:
         np.savetxt(data / TRUTH, simulated.true_risk)
     finished, opened = Study.objects.filter(owner=researcher).select_related("current").order_by("pk")[:2]
     return Demo(EMAIL, password, finished, opened)
-
-
-def nearness(demo: Demo, data: Path) -> float:
-    """Return the correlation of the spatial model's medians with the risk that was simulated."""
-    run = FitRun.objects.get(study=demo.finished, number=1)
-    estimated = [row["risk_median"] for row in run.rows]
-    return float(np.corrcoef(estimated, np.loadtxt(data / TRUTH))[0, 1])
 
 
 def _make_studies(owner: Researcher, seed: int) -> SimulatedStudy:

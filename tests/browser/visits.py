@@ -1,16 +1,21 @@
-"""A visit to a running server, as people would make it: sign in, follow every link, answer, report what failed."""
+"""Visits to a running server, as people make them: sign in, follow every link, answer, report what failed."""
 
 import http.client
 import http.cookiejar
 import re
+import socket
+import sqlite3
+import subprocess
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
-
-from judgemap.errors import StudyError
 
 MOST_PAGES = 500
 
@@ -111,7 +116,7 @@ def visit_as_researcher(address: str, email: str, password: str, but: str = "^$"
     visitor = Visitor(address)
     page = visitor.get("/account/login/")
     if "/account/logout/" not in visitor.post(page, login=email, password=password).text:
-        raise StudyError(f"{email} could not sign in at {address}; remove the data folder and start again")
+        raise RuntimeError(f"{email} could not sign in at {address}")
     visitor.follow(["/studies/"], but)
     return visitor
 
@@ -127,3 +132,59 @@ def visit_as_judge(address: str, join_code: str) -> Visitor:
             page = visitor.post(page, "answer", pair=pair[1], outcome="left", follows="0")
     visitor.follow([page.address])
     return visitor
+
+
+class Server(NamedTuple):
+    """Where a server is, who signs in there, and the link that judges join by."""
+
+    address: str
+    email: str
+    password: str
+    join: str
+
+
+@contextmanager
+def demonstration(command: Sequence[str], data: Path) -> Iterator[Server]:
+    """Start the demonstration on a free port, and wait until all its fits are explained."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    words = [*command, "demo", "--data", str(data), "--port", str(port)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        said = ""
+        try:
+            while "its clusters within" not in said:
+                said += process.stdout.readline() if process.stdout else ""
+                if process.poll() is not None:
+                    raise RuntimeError(f"the demonstration did not start: {said}")
+            _until_fitted(data, address)
+            email, password = re.search(r"sign in as (\S+) with the password (\S+)", said).groups()  # type: ignore[union-attr]
+            yield Server(address, email, password, re.search(r"Judge\s+(\S+)", said)[1])  # type: ignore[index]
+        finally:
+            process.terminate()
+
+
+def _until_fitted(data: Path, address: str) -> None:
+    """Wait until the server answers and every fit of the demonstration is explained."""
+    database = next(data.glob("*.sqlite3"), data / "judgemap.sqlite3")
+    for _ in range(1800):
+        try:
+            urllib.request.urlopen(f"{address}/healthz", timeout=5).close()  # noqa: S310 - our own server
+            with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+                waiting = connection.execute("select count(*) from results_fitrun where explained_at is null")
+                if not waiting.fetchone()[0]:
+                    return
+        except (OSError, sqlite3.Error):
+            pass
+        time.sleep(1)
+    raise RuntimeError("the demonstration's fits took longer than half an hour")
+
+
+def visit_demonstration(server: Server) -> list[str]:
+    """Visit every page as a researcher and as a judge; return those that do not answer."""
+    visits = [
+        visit_as_researcher(server.address, server.email, server.password),
+        visit_as_judge(server.address, urlsplit(server.join).path.strip("/").removeprefix("s/")),
+    ]
+    return [f"{at} answered {status}" for each in visits for at, status in each.visited.items() if status >= 400]
