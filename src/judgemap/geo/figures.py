@@ -78,11 +78,6 @@ class Figures:
         ----------
         column
             The column's name.
-
-        Returns
-        -------
-        numpy.ndarray
-            A number for each area.
         """
         cells = self._column(column)
         values = _numbers(cells)
@@ -98,11 +93,6 @@ class Figures:
         ----------
         column
             The column's name.
-
-        Returns
-        -------
-        tuple of str
-            A group for each area.
         """
         return self._column(column)
 
@@ -119,11 +109,6 @@ class Figures:
         ----------
         other
             Figures of the same areas.
-
-        Returns
-        -------
-        Figures
-            The columns and notes of both.
         """
         return replace(self, cells={**self.cells, **other.cells}, notes=(*self.notes, *other.notes))
 
@@ -134,22 +119,11 @@ class Figures:
         ----------
         column
             The column's name.
-
-        Returns
-        -------
-        Figures
-            The other columns.
         """
         return replace(self, cells={name: cells for name, cells in self.cells.items() if name != column})
 
     def to_csv(self) -> str:
-        """Write the figures as a table that `read_figures` reads.
-
-        Returns
-        -------
-        str
-            A column of ids, then the figures.
-        """
+        """Write the figures as a table that `read_figures` reads."""
         return csv_text(["id", *self.cells], zip(self.ids, *self.cells.values(), strict=True))
 
 

@@ -106,11 +106,6 @@ class Areas(Displayed):
         ----------
         labels
             Ids or exact names.
-
-        Returns
-        -------
-        numpy.ndarray
-            A position for each label.
         """
         if isinstance(labels, str):
             raise TypeError(f"give a list of labels, [{labels!r}], not one")
@@ -127,11 +122,6 @@ class Areas(Displayed):
         ----------
         label
             An id or a name that is on no area.
-
-        Returns
-        -------
-        str
-            The sentence.
 
         >>> areas = Areas(("1", "2", "3"), ("Hyde Park", "Kenwood", "Kenwood"), AreaGraph(3, []))
         >>> areas.unknown("hide park")
@@ -152,24 +142,12 @@ class Areas(Displayed):
         return f"area {label!r} is not {place} the {where}{next_step}"
 
     def centroids(self) -> FloatArray:
-        """Return the centroid of each area, (x, y) in metres, one row per area.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (areas, 2).
-        """
+        """Return the centroid of each area, (x, y) in metres, one row per area."""
         middle = in_metres(self.outlines()).centroid
         return np.column_stack([middle.x, middle.y]).astype(np.float64)
 
     def to_frame(self) -> "geopandas.GeoDataFrame":
-        """Return id, name and geometry as a table, in the reference system of the map.
-
-        Returns
-        -------
-        geopandas.GeoDataFrame
-            One row per area, in the order of `ids`.
-        """
+        """Return id, name and geometry as a table, in the reference system of the map."""
         import geopandas
 
         outlines = self.outlines()
@@ -183,11 +161,6 @@ class Areas(Displayed):
         source
             A table, as a file or a data frame, or figures read before.
 
-        Returns
-        -------
-        Areas
-            With figures in the order of `ids`.
-
         >>> import pandas
         >>> areas = Areas(("1", "2"), ("Hyde Park", "Kenwood"), AreaGraph(2, [[0, 1]]))
         >>> table = pandas.DataFrame({"name": ["Kenwood", "Hyde Park"], "people": [18_000, 26_000]})
@@ -200,13 +173,7 @@ class Areas(Displayed):
         return replace(self, figures=read if self.figures is None else self.figures.joined(read))
 
     def outlines(self) -> "geopandas.GeoSeries":
-        """Return the outlines; raise a `StudyError` if there are none.
-
-        Returns
-        -------
-        geopandas.GeoSeries
-            One outline per area, in the reference system of the map.
-        """
+        """Return the outlines; raise a `StudyError` if there are none."""
         if self.geometry is None:
             raise StudyError("these areas come from an edge list and have no outlines; read a boundary file instead")
         return self.geometry

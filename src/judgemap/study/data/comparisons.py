@@ -126,11 +126,6 @@ class Comparisons(Displayed):
         winner_is
             Whether the area chosen has the "lower" or the "higher" rate.
 
-        Returns
-        -------
-        Comparisons
-            One entry per pair.
-
         >>> data = Comparisons.from_words(("a", "b"), ["ann", "", "ann"], [0, 0, 1], [1, 1, 0], ["left", "tie", "left"])
         >>> data.judges, data.judge, data.decided
         (('ann',), array([ 0, -1,  0]), array([ True, False,  True]))
@@ -203,22 +198,11 @@ class Comparisons(Displayed):
         ----------
         outcome
             The outcome.
-
-        Returns
-        -------
-        int
-            How many there are.
         """
         return int((self.outcome == outcome).sum())
 
     def counts(self) -> PairCounts:
-        """Count the comparisons by pair, with ties; models without ties use ``decided()``.
-
-        Returns
-        -------
-        PairCounts
-            One entry for each distinct pair.
-        """
+        """Count the comparisons by pair, with ties; models without ties use ``decided()``."""
         if not self.decided.any():
             raise StudyError(
                 f"none of the {len(self):,} comparisons was decided (all are ties, skipped or unknown); "
@@ -233,11 +217,6 @@ class Comparisons(Displayed):
         ----------
         kept
             Which entries to count.
-
-        Returns
-        -------
-        PairCounts
-            One entry for each distinct pair.
         """
         pairs, decided = self.pairs, kept & self.decided
 
@@ -250,11 +229,6 @@ class Comparisons(Displayed):
 
     def by_judge(self) -> JudgedCounts:
         """Count by judge, pair and side, for models in which judges differ.
-
-        Returns
-        -------
-        JudgedCounts
-            One entry for each judge, pair and side.
 
         >>> import judgemap as jm
         >>> jm.example_study(seed=1)[1].by_judge().n_judges
@@ -271,24 +245,13 @@ class Comparisons(Displayed):
         return count_judged(*columns, n_areas=len(self.ids), n_judges=len(self.judges), sides=self.sides)
 
     def outcomes_by_judge(self) -> IntArray:
-        """Count outcomes: one row for each of ``judges``, one column for each of `OUTCOMES`.
-
-        Returns
-        -------
-        numpy.ndarray
-            Shape (judges, outcomes).
-        """
+        """Count outcomes: one row for each of ``judges``, one column for each of `OUTCOMES`."""
         shape, named = (len(self.judges), len(OUTCOMES)), self.judge >= 0
         key = self.judge[named] * shape[1] + self.outcome[named]
         return np.bincount(key, minlength=shape[0] * shape[1]).reshape(shape)
 
     def repeats(self) -> tuple[IntArray, IntArray]:
         """Count, for each judge, pairs decided a second time, and how often the answer was the same.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            Both numbers, one entry for each judge.
 
         >>> data = Comparisons.from_words(("a", "b"), ["x"] * 3, [0, 1, 0], [1, 0, 1], ["left", "right", "right"])
         >>> data.repeats()
@@ -299,13 +262,7 @@ class Comparisons(Displayed):
         return np.bincount(self.judge[rows], minlength=size), np.bincount(self.judge[rows[same]], minlength=size)
 
     def repeated(self) -> tuple[IntArray, BoolArray]:
-        """Return the rows in which a judge decides a pair again, and whether each answer is the last one's.
-
-        Returns
-        -------
-        tuple of numpy.ndarray
-            The rows, and for each whether the answer is the same.
-        """
+        """Return the rows in which a judge decides a pair again, and whether each answer is the last one's."""
         named = np.flatnonzero(self.decided & (self.judge >= 0))
         key = self.judge[named] * max(len(self.pairs.first), 1) + self.pairs.number[named]
         order = np.argsort(key, kind="stable")
@@ -314,13 +271,7 @@ class Comparisons(Displayed):
         return rows[1:][again], (self.first_won[rows[1:]] == self.first_won[rows[:-1]])[again]
 
     def per_judge(self) -> dict[str, int]:
-        """Count each judge's comparisons, in the order in which judges first appear; unnamed ones are left out.
-
-        Returns
-        -------
-        dict
-            How many comparisons each judge was shown, by name.
-        """
+        """Count each judge's comparisons, in the order in which judges first appear; unnamed ones are left out."""
         shown = self.outcomes_by_judge().sum(axis=1).tolist()
         return {name: count for name, count in zip(self.judges, shown, strict=True) if count}
 
@@ -331,11 +282,6 @@ class Comparisons(Displayed):
         ----------
         kept
             Which entries to keep.
-
-        Returns
-        -------
-        Comparisons
-            Those entries.
         """
         names = ("judge", "left", "right", "outcome", "seconds", "answered_at")
         return replace(self, **{name: getattr(self, name)[kept] for name in names})
@@ -347,11 +293,6 @@ class Comparisons(Displayed):
         ----------
         judges
             Names of judges.
-
-        Returns
-        -------
-        Comparisons
-            The comparisons of these judges.
         """
         chosen = self._known(judges)
         return self._of([name for name in self.judges if name in chosen])
@@ -363,11 +304,6 @@ class Comparisons(Displayed):
         ----------
         judges
             Names of judges.
-
-        Returns
-        -------
-        Comparisons
-            The comparisons of the others.
         """
         unwanted = self._known(judges)
         return self._of([name for name in self.judges if name not in unwanted], unnamed=True)
@@ -376,11 +312,6 @@ class Comparisons(Displayed):
         """Return a SHA-256 of the areas' ids, the answers and their direction: the same data give the same digest.
 
         Judges count by the order in which they appear, so data whose judges are called something else are the same.
-
-        Returns
-        -------
-        str
-            64 hexadecimal digits.
         """
         text = [self.winner_is, "\x1f".join(self.ids)]
         first: dict[int, int] = {}
@@ -391,13 +322,7 @@ class Comparisons(Displayed):
         return hashlib.sha256("\x1e".join(text).encode()).hexdigest()
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the table of `comparisons.csv`: judge, left, right, outcome, seconds, with the areas' ids.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per comparison.
-        """
+        """Return the table of `comparisons.csv`: judge, left, right, outcome, seconds, with the areas' ids."""
         import pandas as pd
 
         ids: NDArray[np.object_] = np.array(self.ids, dtype=object)
@@ -418,11 +343,6 @@ class Comparisons(Displayed):
         ----------
         least
             The fewest that count.
-
-        Returns
-        -------
-        int
-            How often, or 0.
 
         >>> data = Comparisons.from_words(("a", "b"), ["x"] * 12, [0] * 12, [1] * 12, ["left"] * 12)
         >>> data.most_repeated(), data.most_repeated(least=13)

@@ -116,11 +116,6 @@ class ClusterFit(Fit):
             How many clusters; by default the number that is best.
         loss
             "vi" or "binder".
-
-        Returns
-        -------
-        Partition
-            The best partition.
         """
         if n_clusters is not None and not 1 <= n_clusters <= len(self.map):
             raise StudyError(
@@ -161,11 +156,6 @@ class ClusterFit(Fit):
             How many clusters; None for as many as fit best.
         loss
             The loss that the partition minimises: "vi" or "binder".
-
-        Returns
-        -------
-        ClusterFit
-            With the same draws.
         """
         settings = replace(self.settings, clusters=n_clusters, loss=loss)
         other = replace(self, record=replace(self.record, settings=settings))
@@ -183,11 +173,6 @@ class ClusterFit(Fit):
         ----------
         partition
             A partition of the areas, such as `best`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The table of clusters.csv.
         """
         return pd.DataFrame(
             {
@@ -210,11 +195,6 @@ class ClusterFit(Fit):
         ----------
         partition
             A partition of the areas, such as `best`.
-
-        Returns
-        -------
-        numpy.ndarray
-            A row for each draw, a column for each cluster.
         """
         return clustering.risk_of_clusters(partition.labels, self.risk)
 

@@ -105,11 +105,6 @@ class Fit(Displayed):
     def summary(self) -> str:
         """Say in a few lines what came out: the highest risks, how it was sampled, and the verdict.
 
-        Returns
-        -------
-        str
-            What `judgemap fit` prints.
-
         Examples
         --------
         >>> import judgemap as jm
@@ -224,11 +219,6 @@ class Fit(Displayed):
         ----------
         view
             "population", "panel" or "pooled".
-
-        Returns
-        -------
-        Fit
-            A `PanelFit` if judges differ.
         """
         if view == self.record.view.value:
             return self
@@ -257,13 +247,7 @@ class Fit(Displayed):
         return pd.Series(chances, index=self._index, name=f"p_top{k}")
 
     def p_riskier(self) -> "pd.DataFrame":
-        """P(the row's area has a higher risk than the column's), by area id.
-
-        Returns
-        -------
-        pandas.DataFrame
-            A row and a column for each area.
-        """
+        """P(the row's area has a higher risk than the column's), by area id."""
         import pandas as pd
 
         return pd.DataFrame(posterior.p_riskier(self.risk), index=list(self.map.ids), columns=list(self.map.ids))
@@ -280,11 +264,6 @@ class Fit(Displayed):
         ----------
         first, second
             The positions of the areas of each pair.
-
-        Returns
-        -------
-        numpy.ndarray
-            A probability for each pair.
         """
         draws = self.risk
         step = -(-len(draws) * max(len(first), 1) // WORK)
@@ -313,11 +292,6 @@ class Fit(Displayed):
         ----------
         data
             The answers that were fitted.
-
-        Returns
-        -------
-        dict
-            By the name of a column, a value for each judge.
         """
         return {}
 
@@ -450,11 +424,6 @@ class Fit(Displayed):
         ----------
         **known
             The values, by name.
-
-        Returns
-        -------
-        Fit
-            This fit.
         """
         vars(self).update(known)
         return self
@@ -526,11 +495,6 @@ class Fit(Displayed):
         ----------
         verdict
             What was found out about the fit.
-
-        Returns
-        -------
-        Fit
-            The same draws with the verdict.
         """
         made = replace(self, record=replace(self.record, verdict=verdict))
         own = {each.name for each in fields(self)}
@@ -544,13 +508,7 @@ class Fit(Displayed):
         return self.warnings[0] if self.warnings else f"The draws are good: {good}."
 
     def whole(self) -> Self:
-        """Return the fit; if Ctrl-C cut it short, pass that on, so that nothing rests on part of the draws.
-
-        Returns
-        -------
-        Fit
-            This fit.
-        """
+        """Return the fit; if Ctrl-C cut it short, pass that on, so that nothing rests on part of the draws."""
         if not self.record.complete:
             raise KeyboardInterrupt
         return self
@@ -567,11 +525,6 @@ class Fit(Displayed):
         ----------
         folder
             A folder that is new, empty, or holds an earlier fit.
-
-        Returns
-        -------
-        pathlib.Path
-            The folder.
         """
         with new_folder(Path(folder)) as draft:
             self._write(draft)
@@ -584,11 +537,6 @@ class Fit(Displayed):
         ----------
         folder
             The folder in which the fit was saved.
-
-        Returns
-        -------
-        pathlib.Path
-            The file written.
         """
         return write_whole(Path(folder, FIT[0]), self._record_text().encode())
 

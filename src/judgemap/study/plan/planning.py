@@ -155,11 +155,6 @@ class StudyPlan(Displayed):
             One of `designs`.
         measure
             A field of `Merits`, or "missed", the share of the highest areas not found.
-
-        Returns
-        -------
-        numpy.ndarray
-            A row for each simulated study, a column for each length.
         """
         if measure == "missed":
             return 1 - self.curve(design, "found")
@@ -173,11 +168,6 @@ class StudyPlan(Displayed):
         ----------
         design, measure
             As for `curve`.
-
-        Returns
-        -------
-        list of Interval
-            One for each length.
         """
         summary = median_interval if measure == "u2" else mean_interval
         return [summary(column) for column in self.curve(design, measure).T]
@@ -189,11 +179,6 @@ class StudyPlan(Displayed):
         ----------
         design, measure
             As for `curve`.
-
-        Returns
-        -------
-        Interval
-            The estimate with its 95 % Monte Carlo interval.
         """
         return self.expected(design, measure)[self.lengths.index(self.planned)]
 
@@ -204,11 +189,6 @@ class StudyPlan(Displayed):
         ----------
         design, measure
             As for `curve`.
-
-        Returns
-        -------
-        Needed
-            The number with its 95 % interval, and the planned number.
         """
         at = self.lengths.index(self.planned)
         rng = np.random.default_rng([self.record.seed, DESIGNS.index(design)])
@@ -223,11 +203,6 @@ class StudyPlan(Displayed):
         ----------
         design, measure
             As for `curve`.
-
-        Returns
-        -------
-        Interval
-            The ratio with its 95 % interval.
 
         >>> import judgemap as jm
         >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
@@ -247,11 +222,6 @@ class StudyPlan(Displayed):
             As for `curve`.
         level
             The level to reach.
-
-        Returns
-        -------
-        float
-            The number of comparisons, interpolated between lengths.
         """
         return reach(np.array(self.lengths, dtype=np.float64), self.curve(design, measure).mean(axis=0), level)
 
@@ -262,11 +232,6 @@ class StudyPlan(Displayed):
         ----------
         measure
             A field of `Merits`.
-
-        Returns
-        -------
-        numpy.ndarray
-            Averages over the simulations.
         """
         values: FloatArray = self.grid[:, :, Merits._fields.index(measure)]
         return values
@@ -307,13 +272,7 @@ class StudyPlan(Displayed):
         return float(np.exp(logs[0] + share * (logs[1] - logs[0])))
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return a table: design, comparisons, measure, and its estimate with a 95 % Monte Carlo interval.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row for each design, measure and length.
-        """
+        """Return a table: design, comparisons, measure, and its estimate with a 95 % Monte Carlo interval."""
         import pandas as pd
 
         rows = [
@@ -325,13 +284,7 @@ class StudyPlan(Displayed):
         return pd.DataFrame(rows, columns=["design", "comparisons", "measure", "estimate", "low", "high"])
 
     def grid_frame(self) -> "pd.DataFrame":
-        """Return the grid as a table, one row per study: judges, per_judge, hours and every measure.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row for each number of judges and of answers each.
-        """
+        """Return the grid as a table, one row per study: judges, per_judge, hours and every measure."""
         import pandas as pd
 
         answers, judges = np.meshgrid(self.answers, self.panels, indexing="ij")
@@ -341,13 +294,7 @@ class StudyPlan(Displayed):
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return everything a program might want, ready for JSON: numbers outside the simulated range are null.
-
-        Returns
-        -------
-        dict
-            The record, the settings and every estimate.
-        """
+        """Return everything a program might want, ready for JSON: numbers outside the simulated range are null."""
         expected = {
             design: {measure: [_numbers(each) for each in self.expected(design, measure)] for measure in Merits._fields}
             for design in self.designs

@@ -82,33 +82,15 @@ class Schedule(Displayed):
         return frozen_floats(self.design.probability(self.pairs[:, 0], self.pairs[:, 1]))
 
     def expected(self) -> FloatArray:
-        """How often the design asks about each area in this many pairs, on average.
-
-        Returns
-        -------
-        numpy.ndarray
-            One number per area.
-        """
+        """How often the design asks about each area in this many pairs, on average."""
         return len(self) * self.design.exposure()
 
     def asked(self) -> IntArray:
-        """How often the list asks about each area.
-
-        Returns
-        -------
-        numpy.ndarray
-            One number per area.
-        """
+        """How often the list asks about each area."""
         return np.bincount(self.pairs.ravel(), minlength=len(self.areas)).astype(np.int64)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the table of `schedule.csv`; it has a column ``repeat_of`` if repeats are planned.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per pair.
-        """
+        """Return the table of `schedule.csv`; it has a column ``repeat_of`` if repeats are planned."""
         import pandas as pd
 
         table = {
@@ -132,11 +114,6 @@ class Schedule(Displayed):
         ----------
         path
             The CSV file to write.
-
-        Returns
-        -------
-        pathlib.Path
-            The file.
         """
         text = self.to_frame().to_csv(index=False, lineterminator="\n", float_format="%.8g")
         return write_whole(Path(path), text.encode())
