@@ -1,9 +1,10 @@
 """Do the chains of judges who differ arrive, from every seed, on every kind of panel? Writes results/convergence.json.
 
-    python benchmarks/convergence.py [--seeds 20] [--cores 2] [kind ...]
+    python benchmarks/convergence.py [--seeds 20] [--start 0] [--cores 2] [kind ...]
 
 Simulated panels on Chicago's map (α = 2), each fitted as `judgemap fit` would: 8 chains, drawn until R-hat is at most
 1.01 and there are 400 effective draws of everything, or until the plan ends. A run that did not get there says so.
+Every run is stored when it ends, in place of an earlier one of the same kind and seed.
 """
 
 import argparse
@@ -104,7 +105,7 @@ def arrived(case: tuple[str, int]) -> dict[str, object]:
     kind, seed = case
     began = time.process_time()
     draws = sample_panel(np.random.default_rng(seed), KINDS[kind](seed), PANEL_PLAN)
-    row = {
+    return {
         "kind": kind,
         "seed": seed,
         "good": bool(draws.good()),
@@ -114,23 +115,31 @@ def arrived(case: tuple[str, int]) -> dict[str, object]:
         "restarts": int(draws["restarts"].max(axis=1).sum()),
         "cpu_seconds": round(time.process_time() - began, 1),
     }
+
+
+def store(rows: list[dict[str, object]], row: dict[str, object]) -> list[dict[str, object]]:
+    """Write a run beside the others, and return them all."""
     print(row, flush=True)
-    return row
+    kinds, same = list(KINDS), (row["kind"], row["seed"])
+    rows = [each for each in rows if each["kind"] in kinds and (each["kind"], each["seed"]) != same] + [row]
+    rows.sort(key=lambda each: (kinds.index(str(each["kind"])), each["seed"]))
+    RESULTS.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return rows
 
 
 def main() -> None:
     """Run the panels, and store how each went."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("kinds", nargs="*", default=list(KINDS))
     wanted = parser.parse_args()
+    rows = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
+    seeds = range(wanted.start, wanted.start + wanted.seeds)
     with ProcessPoolExecutor(wanted.cores) as pool:
-        rows = list(pool.map(arrived, [(kind, seed) for kind in wanted.kinds for seed in range(wanted.seeds)]))
-    kept = (
-        [row for row in json.loads(RESULTS.read_text()) if row["kind"] not in wanted.kinds] if RESULTS.exists() else []
-    )
-    RESULTS.write_text(json.dumps(kept + rows, indent=1) + "\n", encoding="utf-8")
+        for row in pool.map(arrived, [(kind, seed) for kind in wanted.kinds for seed in seeds]):
+            rows = store(rows, row)
     for kind in wanted.kinds:
         here = [row for row in rows if row["kind"] == kind]
         print(f"{kind}: {sum(bool(row['good']) for row in here)} of {len(here)} arrived")

@@ -95,9 +95,10 @@ DIMMER = 1.5
 """Weights of the rows that say most about the views change this much faster with the scales than all weights do."""
 SHEARS, SHEAR_STEP = 6, 0.5
 """How many batches of draws say how coordinates move with the scales, and over which distance."""
-CHAINS, BATCH, IN_CACHE = 16, 4, 2_000_000
-"""The most chains of a pilot, and those of a batch: a core's share. With more entries of all M_k than the last, which
-no longer fit into the processor's caches and are read once for a whole batch, a batch has as many as a pilot."""
+CHAINS, BATCH, IN_CACHE, FEW_ROWS = 16, 4, 2_000_000, 1000
+"""The most chains of a pilot, and those of a batch: a core's share. A batch has as many as a pilot if there are more
+entries of all M_k than the third number, which no longer fit into the processor's caches and are read once for a whole
+batch; or if there are fewer rows than the fourth, when a step spends its time in Python, on one core at a time."""
 FIRST_KICKS = 3
 FIRST_SCALE_SD = 0.5
 FIRST_TIE_LOGIT = -1.4
@@ -155,7 +156,8 @@ def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True, wid
             state = trajectory(rng, target, state, kicks)
         return move_widely(rng, target, state) if widely else state
 
-    width = BATCH if len(target.coordinates.M) < IN_CACHE else CHAINS
+    shared = len(target.coordinates.M) < IN_CACHE and len(target.layout.first) >= FEW_ROWS
+    width = BATCH if shared else CHAINS
     return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), width)
 
 
