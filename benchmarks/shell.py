@@ -125,7 +125,8 @@ def main() -> None:
         if asked:
             rows[name] = measure(make, 0 if name == PANEL else wanted.rounds)
             print(name, rows[name], flush=True)
-    RESULTS.write_text(json.dumps({"fits": rows}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    ordered = {name: rows[name] for name in (*STUDIES, PANEL) if name in rows}
+    RESULTS.write_text(json.dumps({"fits": ordered}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
