@@ -18,6 +18,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +38,10 @@ from judgemap.study.fit.settings import FitSettings
 
 RESULTS = Path(__file__).parent / "results" / "nation.json"
 CASES = [(size, kind) for size in (2_000, 7_600) for kind in ("local", "any", "rough")]
-PER_AREA = {"local": 30, "any": 30, "rough": 13}
+PER_AREA = {"local": 30, "any": 30, "rough": 13, "differ": 30}
 ALPHA, THETA = 3.0, 0.3
+SPREAD, PANELS = 0.35, 2
+"""σ/α of judges who differ, and how many of them there are for each district."""
 DISTRICT = 100
 """Areas in a district of a simulated map."""
 
@@ -58,9 +61,27 @@ def strengths_of(rng: np.random.Generator, graph: AreaGraph, kind: str) -> np.nd
     """Draw strengths from the prior, or rough ones."""
     if kind == "rough":
         return ALPHA * rng.standard_normal(graph.n_areas)
+    return ALPHA * smooth(graph)(rng)
+
+
+def smooth(graph: AreaGraph) -> Callable[[np.random.Generator], np.ndarray]:
+    """Return a function that draws from the prior with α = 1."""
     root = IntrinsicCar(graph).root
     precision = sparse.csc_array(root.T @ root)
-    return ALPHA * Factor(precision, order_areas(precision)).back(rng.standard_normal((graph.n_areas, 1)))[:, 0]
+    factor = Factor(precision, order_areas(precision))
+    return lambda rng: factor.back(rng.standard_normal((graph.n_areas, 1)))[:, 0]
+
+
+def disagreements(
+    rng: np.random.Generator, graph: AreaGraph, judge: np.ndarray, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """Draw each judge's view from the prior, and return how far it moves their answers."""
+    draw, apart = smooth(graph), np.empty(len(judge))
+    order = np.argsort(judge, kind="stable")
+    for mine in np.split(order, np.flatnonzero(np.diff(judge[order])) + 1):
+        view = SPREAD * ALPHA * draw(rng)
+        apart[mine] = view[left[mine]] - view[right[mine]]
+    return apart
 
 
 def answer(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str) -> Comparisons:
@@ -68,7 +89,7 @@ def answer(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str) -> 
     rng, n = np.random.default_rng(2), len(areas)
     size = PER_AREA[kind] * n
     left = np.sort(rng.integers(n, size=size))
-    if kind == "local":
+    if kind in ("local", "differ"):
         order = np.argsort(district, kind="stable")
         begins = np.searchsorted(district[order], np.arange(district.max() + 2))
         here = district[left]
@@ -76,10 +97,18 @@ def answer(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str) -> 
     else:
         right = rng.integers(n, size=size)
     left, right = left[left != right], right[left != right]
+    n_districts = district.max() + 1
+    if kind == "differ":
+        # A judge knows two districts.
+        judge = (district[left] + rng.integers(2, size=len(left))) % n_districts
+        judge += n_districts * rng.integers(PANELS, size=len(left))
+    else:
+        judge = district[left] if kind == "local" else np.arange(len(left)) // 1_000
     d, chance = truth[left] - truth[right], rng.random(len(left))
+    if kind == "differ":
+        d += disagreements(rng, areas.graph, judge, left, right)
     won, lost = chance < expit(d - THETA), chance > 1 - expit(-d - THETA)
     outcome = np.where(won, 0, np.where(lost, 1, 2))
-    judge = district[left] if kind == "local" else np.arange(len(left)) // 1_000
     codes, judge = np.unique(judge, return_inverse=True)
     unknown = np.full(len(left), np.nan)
     return Comparisons(
@@ -97,7 +126,7 @@ def measure(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str) ->
     """Fit a map by its default settings, judges alike."""
     data = answer(areas, district, truth, kind)
     began, wall = time.process_time(), time.time()
-    fit = FitSettings(seed=1, judges="alike").run(data, areas, cores=2, watch=report)
+    fit = FitSettings(seed=1, judges="differ" if kind == "differ" else "alike").run(data, areas, cores=2, watch=report)
     cpu, wall = time.process_time() - began, time.time() - wall
     risk = fit.record.sign * (truth - truth.mean())
     low, high = fit.areas["risk_low"].to_numpy(), fit.areas["risk_high"].to_numpy()

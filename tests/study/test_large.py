@@ -158,12 +158,13 @@ def test_a_nation_in_thousands_of_groups():
 
 
 @pytest.mark.usefixtures("treated_as_large")
-def test_a_large_map_is_assessed_by_a_part_of_it(areas, monkeypatch):
+@pytest.mark.parametrize("judges", ["alike", "differ"])
+def test_a_large_map_is_assessed_by_a_part_of_it(areas, monkeypatch, judges):
     """The part has its own areas, borders and answers, and the draws of its areas, centred."""
     monkeypatch.setattr(explain, "LARGE", 100)
     monkeypatch.setattr(explain, "PART", 60)
     data = answers(areas, len(areas))
-    fit = jm.fit_spatial(data, areas, seed=1, **QUICK, judges="alike")
+    fit = jm.fit_spatial(data, areas, seed=1, **QUICK, judges=judges)
     whole = explain.Explanation(fit, data)
     part = whole.part
     kept = areas.index(part.fit.map.ids)
@@ -230,8 +231,20 @@ def test_a_folder_keeps_some_draws_and_says_which(areas, tmp_path, monkeypatch):
     assert np.abs(again.posterior["risk"] - kept).max() <= np.abs(kept).max() / kept_draws.STEPS
 
 
+def test_the_plain_fit_is_the_same_at_any_size(areas):
+    """Judges differ wherever they are named, unless another setting needs the sampler for smaller maps."""
+    data = answers(areas, len(areas))
+    for size in (145, 1_500, 50_000):
+        assert FitSettings(seed=1).chosen_for(data, size)[0].judges == "differ"
+    for other in ({"prior": "multi-resolution"}, {"attention": True}):
+        chosen, why = FitSettings(seed=1, **other).chosen_for(data, 1_500)
+        assert chosen.judges == "alike"
+        assert why == "there are more than 1,000 areas, and not only the defaults are asked for"
+    assert FitSettings(seed=1, judges="differ").plan_for(1_500) == LARGE_PLAN
+
+
 def test_plans_go_by_size():
-    settings = FitSettings(seed=1)
+    settings = FitSettings(seed=1, judges="alike")
     assert settings.plan_for(LARGE + 1) == LARGE_PLAN
     assert settings.plan_for(LARGE) == settings.plan
     assert FitSettings(seed=1, draws=50).plan_for(LARGE + 1).draws == 50

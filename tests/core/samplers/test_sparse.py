@@ -17,9 +17,9 @@ from test_spatial_exactness import LIMIT, MODELS, largest, moment_errors
 
 from judgemap.core.model import multiresolution
 from judgemap.core.model.car import IntrinsicCar, intrinsic_car
-from judgemap.core.model.counts import PairCounts, count_pairs
+from judgemap.core.model.counts import PairCounts, count_judged, count_pairs
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import PanelModel, Parts, as_one_judge
+from judgemap.core.model.judges import DISAGREEMENT_SCALE, Disagreement, PanelModel, Parts, as_one_judge
 from judgemap.core.model.multiresolution import MultiResolution
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, Model
@@ -101,26 +101,36 @@ def test_ties_are_exact():
     assert largest(errors) < LIMIT, errors
 
 
-@pytest.mark.parametrize("name", ["views", "views and ties"])
-def test_judges_who_differ_are_exact(name):
+def judge_errors(name: str = "views", draws: int = 40) -> dict[str, float]:
     """Two judges' views of two areas, σ and the chance of ties, against integration over all of them."""
     model, _ = JUDGES[name]
     views = views_of(model.counts, AreaGraph(2, []))
     fields = Field(Independent(2), model.variance), Field(Independent(len(views.area)), HalfNormal(3.0))
-    drawn = draw(SparseModel.of_judges(model.counts, views, fields, ties=model.parts.ties is not None), 40, 3)
+    drawn = draw(SparseModel.of_judges(model.counts, views, fields, ties=model.parts.ties is not None), draws, 3)
     errors = {}
     for quantity, (mean, _) in exact_judges(name).items():
         if not quantity.startswith("view"):
             x = drawn.centred[:, :, int(quantity[-1])].astype(float) if "strength" in quantity else drawn[quantity]
             errors[quantity] = (x.mean() - mean) / (x.std() / np.sqrt(ess_bulk(x)))
     assert len(errors) == 4 + (name == "views and ties") - isinstance(model.variance, FixedVariance)
+    return errors
+
+
+@pytest.mark.parametrize("name", ["views", "views and ties"])
+def test_judges_who_differ_are_exact(name):
+    errors = judge_errors(name)
     assert largest(errors) < LIMIT, errors
 
 
-def free_ray(rng, target, state, k):
-    """Forget that the ray has a density: take a step of any size."""
-    tau = state.log_variance[k]
-    return hmc.scaled(target, state, k, tau + rng.uniform(-3, 3, len(tau)))
+def free_curve(rng, curve, state):
+    """Forget that the curve has a density: take a step of any size."""
+    tau = state.log_variance[curve.k]
+    return curve.go(state, tau + rng.uniform(-3, 3, len(tau)))
+
+
+def no_growth(self, matrix):
+    """Forget that views spread out as σ grows: the Jacobian is lost."""
+    return 0.0
 
 
 def without_prior(target, state):
@@ -143,11 +153,12 @@ def flat_ties(target, phi):
 
 
 BUGS = [
-    (hmc, "move_on_ray", free_ray, errors_of),
+    (hmc, "move_along", free_curve, errors_of),
     (hmc, "log_prior", without_prior, errors_of),
     (hmc, "kinetic", half_kinetic, errors_of),
     (IntrinsicCar, "precision", forgotten_scale, errors_of),
     (hmc, "log_tie_density", flat_ties, tie_errors),
+    (Factor, "trace", no_growth, judge_errors),
 ]
 
 
@@ -259,6 +270,28 @@ def test_ties_agree_with_the_sampler_for_smaller_maps():
     assert agreement(sample_sparse(rng, same, plan), exact, ("log_variance", "tie_chance")) < 1.5
 
 
+def test_judges_agree_with_the_sampler_for_smaller_maps():
+    """Views on the areas met and their neighbours, with the scale of the map's prior, are all that matters."""
+    model, graph = study(60, 1)
+    rng, judges = np.random.default_rng(8), np.repeat(np.arange(8), 150)
+    strengths = 2 * model.covariance.draw(rng, 1)[0] + model.covariance.draw(rng, 8)
+    left = rng.integers(60, size=len(judges))
+    right = (left + rng.integers(1, 60, size=len(judges))) % 60
+    d = strengths[judges, left] - strengths[judges, right]
+    choice = np.where(rng.random(len(judges)) < 1 / (1 + np.exp(-d)), 1, -1)
+    counts = count_judged(judges, left, right, choice, n_areas=60, n_judges=8)
+    plan = Plan(chains=16, warmup=30, draws=150)
+    parts = Parts(disagreement=Disagreement(model.covariance))
+    exact = sample_panel(rng, PanelModel(counts, model.covariance, model.variance, parts), plan)
+    views = views_of(counts, graph)
+    prior = IntrinsicCar(graph)
+    own = Field(IntrinsicCar(views.graph, prior.scale), HalfNormal(DISAGREEMENT_SCALE))
+    same = SparseModel.of_judges(counts, views, (Field(prior, model.variance), own), ties=False)
+    drawn = sample_sparse(rng, same, plan)
+    assert agreement(drawn, exact, ("log_variance", "log_disagreement")) < 1.5
+    assert ess_bulk(drawn["log_disagreement"]) > 600, "σ is forgotten in a few draws"
+
+
 def test_the_number_of_cores_does_not_matter():
     model, graph = study(40, 500)
     same = SparseModel.of_map(model.counts, IntrinsicCar(graph), model.variance, ties=False)
@@ -300,6 +333,9 @@ def test_the_factor_is_that_of_the_matrix(shape):
     factor, x = Factor(H, order), rng.standard_normal((n, 3))
     assert np.allclose(H @ factor.back(factor.forth(x)), x)
     assert np.allclose(factor.back(factor.times(x)), x)
+    assert np.isclose(factor.trace(H), n)
+    own = sparse.csc_array(H * H)
+    assert np.isclose(factor.trace(own), np.trace(np.linalg.solve(H.toarray(), own.toarray())))
     assert np.allclose((factor.times(x) ** 2).sum(axis=0), (x * (H @ x)).sum(axis=0))
     entries = len(factor.lower.at) - n
     assert order_areas(H, most=max(entries // 2, 1) - 1) is None

@@ -60,7 +60,8 @@ PAPER: dict[str, Any] = {"prior": "communicability", "judges": "alike", "chi": 0
 FEWEST_JUDGES = 3
 """From this many named judges on, the plain fit lets them differ: two cannot show how far people differ."""
 MOST_WITH_JUDGES = 1_000
-"""The most areas for which it does, and for which a judge's part can be found: that takes hours on larger maps."""
+"""The most areas for which the sampler for smaller maps tells judges apart, and for which a judge's part can be found:
+that takes hours on larger maps. Beyond, the sampler for large maps does, if it can have the rest of the settings."""
 CLUSTER_OPTIONS = ("affinity", "length", "beta", "mu0", "kappa0", "a0", "b0")
 """The settings of the cluster model's prior; see `judgemap.core.model.clusters` for what they mean."""
 LARGEST_SEED = 2**53
@@ -79,8 +80,8 @@ keep two cores busy, because four share a batch."""
 
 LARGE = 3_000
 """Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if their prior is
-sparse."""
-LARGE_PLAN = Plan(chains=16, warmup=20, draws=250, most=2000)
+sparse; if judges differ, already maps with more than `MOST_WITH_JUDGES`."""
+LARGE_PLAN = Plan(chains=16, warmup=20, draws=250, most=2000, more=0.5)
 """For large maps: with tens of thousands of areas some R-hats are large by chance, and it takes this many draws from
 this many chains to bring the largest below 1.01."""
 
@@ -503,8 +504,6 @@ class FitSettings:
         answered = data.decided | data.tied
         answers = np.bincount(data.judge[answered & (data.judge >= 0)], minlength=1)
         named = int((answers > 0).sum())
-        if n_areas > MOST_WITH_JUDGES:
-            return "alike", f"there are more than {MOST_WITH_JUDGES:,} areas"
         if self.sampler == "gibbs":
             return "alike", "the Gibbs sampler cannot tell them apart"
         if named < FEWEST_JUDGES:
@@ -513,6 +512,8 @@ class FitSettings:
             return "alike", "some answers do not name their judge"
         if answers.max() == 1:
             return "alike", "no judge answered twice"
+        if n_areas > MOST_WITH_JUDGES and not replace(self, judges="differ").takes_sparse(n_areas):
+            return "alike", f"there are more than {MOST_WITH_JUDGES:,} areas, and not only the defaults are asked for"
         return "differ", f"{named:,} judges are named"
 
     @property
@@ -557,8 +558,8 @@ class FitSettings:
             return False
         prior = self.prior or (PAPER["prior"] if self.as_in_paper else PLAIN)
         sparse = self.model == "standard" or prior in (("car",) if self.differ else FOR_LARGE_MAPS)
-        if self.differ and not sparse:
-            return False
+        if self.differ:
+            return sparse and n_areas > MOST_WITH_JUDGES
         return n_areas > (LARGE if sparse else DENSE_LIMIT)
 
     def check_size(self, n_areas: int) -> None:

@@ -166,6 +166,16 @@ class Factor:
         self.order = order[np.argsort(lu.perm_c)]
         self.lower, self.root = columns_of(lu.L), np.sqrt(diagonal)
 
+    def trace(self, matrix: Sparse) -> float:
+        """Return tr(H⁻¹B) for a symmetric B that has no entries where H has none."""
+        inverse = np.zeros_like(self.lower.values)
+        invert(self.lower, self.root**2, inverse)
+        shape = (len(self.root), len(self.root))
+        known = sparse.csc_array((inverse, self.lower.at.astype(np.int64), self.lower.start), shape=shape)
+        below = sparse.tril(sparse.csc_array(matrix)[self.order][:, self.order], -1)
+        across = float(matrix.diagonal()[self.order] @ inverse[self.lower.start[:-1]])
+        return across + 2 * float((known * sparse.csc_array(below)).sum())
+
     def times(self, vectors: FloatArray) -> FloatArray:
         """R times each column."""
         result = vectors[self.order]
@@ -187,6 +197,29 @@ class Factor:
         result = np.empty_like(solved)
         result[self.order] = solved
         return result
+
+
+@compiled
+def invert(lower: Columns, diagonal: FloatArray, inverse: FloatArray) -> None:
+    """Write the entries of (L D Lᵀ)⁻¹ where L has some into ``inverse`` (Takahashi, Fagan and Chin, 1973)."""
+    n = len(diagonal)
+    place = np.full(n, -1)
+    for j in range(n - 1, -1, -1):
+        begin, end = lower.start[j], lower.start[j + 1]
+        for a in range(begin + 1, end):
+            place[lower.at[a]] = a
+        for a in range(begin + 1, end):
+            k, value = lower.at[a], lower.values[a]
+            inverse[a] -= inverse[lower.start[k]] * value
+            for b in range(lower.start[k] + 1, lower.start[k + 1]):
+                c = place[lower.at[b]]
+                if c >= 0:
+                    inverse[c] -= inverse[b] * value
+                    inverse[a] -= inverse[b] * lower.values[c]
+        inverse[begin] = 1 / diagonal[j]
+        for a in range(begin + 1, end):
+            inverse[begin] -= lower.values[a] * inverse[a]
+            place[lower.at[a]] = -1
 
 
 @compiled

@@ -1,13 +1,22 @@
-"""Split Hamiltonian Monte Carlo for large maps, many chains at a time, with a sparse mass and two draws of each α².
+"""Split Hamiltonian Monte Carlo for large maps, many chains at a time, with a sparse mass and draws of each α².
 
 A step is a trajectory of the unknowns w and of ties at the current variances, then for each field two draws of
 τ = log α²:
 
     α² | w ~ its prior times N(w; 0, α² C), which is generalised inverse Gaussian
-    τ | w/α, from exp(ℓ(e^{τ/2} w/α)) p(τ): a Langevin proposal that moves w along, accepted or not
+    τ | w/α: a Langevin proposal on the curve along which w moves with α, accepted or not
 
-The first learns α² only from the unknowns and the second only from the answers; together they make chains forget α² in
-a few steps (interweaving: Yu and Meng, 2011). With the curvature at the mode as the mass, the number of kicks a
+The first learns α² only from the unknowns and the second only from the answers; together they make chains forget the
+map's α² in a few steps (interweaving: Yu and Meng, 2011). Judges' σ² needs a third, because the answers say much about
+some directions of their views, which hold σ fast if w/σ is kept, and nothing about others, which hold it fast if w is
+kept. It moves on the curve of the Gaussian N(m, H⁻¹) as that changes with τ: since dH/dτ = −B, B = C⁻¹/σ²,
+
+    dm/dτ = H⁻¹Bm   and   dH⁻¹/dτ = H⁻¹BH⁻¹,   so   dw/dτ = H⁻¹B(m + (w − m)/2) = A(w + m),   A = H⁻¹B/2
+
+moves each direction as far as the answers leave it free. With H fixed at the centre that is linear: w + m is multiplied
+by e^{ΔA}, and volume by e^{Δ tr A}, where tr A is exact, from the entries of H⁻¹ where H has some.
+
+With the curvature at the mode as the mass, the number of kicks a
 trajectory needs grows like the fourth root of the number of areas. That curvature is
 
     H = C⁻¹/α² + XᵀWX,   w = n κ p̄ (1 − p̄),   p̄ = logit⁻¹(κ(d − θ)),   κ = (1 + π s²/8)^{−1/2}
@@ -38,7 +47,7 @@ from scipy import sparse
 from scipy.special import erfcinv, expit
 
 from judgemap.core.approximate import climb
-from judgemap.core.model.prior import FixedVariance
+from judgemap.core.model.prior import FixedVariance, Terms
 from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.sparse.factor import Columns, Factor, columns_of, multiply, order_areas, within_reach
@@ -51,9 +60,9 @@ ITERATIONS = 500
 """The most conjugate gradient iterations: a system that needs more is left unfinished, at a cost in the energy."""
 NEWTON_TOLERANCE, ROUGH = 1e-3, 1e-2
 """Tolerances of conjugate gradients: for a Newton step, and for averages over random vectors."""
-ENTRIES_A_ROW, FEWEST_ENTRIES, MOST_ENTRIES = 5, 500_000, 60_000_000
-"""How many entries the factor may have for each row of answers, within limits: with more, a simpler mass
-and more kicks are faster. 60 million take 0.7 GB, and twice that while they are computed."""
+ENTRIES_A_ROW, WITH_VIEWS, FEWEST_ENTRIES, MOST_ENTRIES = 5, 100, 500_000, 60_000_000
+"""How many entries the factor may have for each row of answers, without and with judges' views, within limits: with
+more, a simpler mass and more kicks are faster. 60 million take 0.7 GB, and twice that while they are computed."""
 REACHES = (24, 8, 0)
 """Borders between two areas within which their pair is factored, if not all pairs can be."""
 PROBES = 8
@@ -72,11 +81,15 @@ START_SPREAD = 1.5
 """How much wider than its approximation log α² starts. Strengths start only as wide as theirs: if thousands of numbers
 were all half as large again, the energy would be so high that nothing would be accepted."""
 FEWEST_KICKS, MOST_KICKS = 2, 32
-PILOT_KICKS, PILOT_STEPS = 4, (1, 3)
-"""The steps are those that do not count and those that do."""
-WANTED_ACCEPTANCE = 0.85
-RAY_STEP, WIDEST_RAY = 0.05, 1.0
-"""How far log α² is moved to see how sharp the answers are about it; the longest proposal for it."""
+PILOT_KICKS, PILOT_STEPS = 4, (12, 4)
+"""The steps are those that do not count and those that do: near the centre, where chains start, trajectories are easier
+than where they end up."""
+WANTED_ACCEPTANCE = 0.9
+MOST_TERMS, NEGLIGIBLE = 40, 1e-6
+"""The most terms of the series of a flow, and the size of one that ends it, in standard deviations of the unknowns."""
+RAY_STEP, WIDEST_RAY, FARTHEST_DRIFT = 0.05, 1.0, 3.0
+"""How far log α² is moved to see how sharp the answers are about it; the widest proposal for it; and how far from here
+its centre may be, in standard deviations."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +195,8 @@ class Pattern(NamedTuple):
         rows = model.rows
         curvature = Curvature(model, np.zeros(len(model.fields)), np.ones(len(rows.n)))
         near = np.ones(len(rows.n), dtype=np.bool_)
-        most = int(np.clip(ENTRIES_A_ROW * len(rows.n), FEWEST_ENTRIES, MOST_ENTRIES))
+        a_row = ENTRIES_A_ROW if len(model.fields) == 1 else WITH_VIEWS
+        most = int(np.clip(a_row * len(rows.n), FEWEST_ENTRIES, MOST_ENTRIES))
         order = order_areas(curvature.matrix(near), most)
         for reach in REACHES:
             if order is not None:
@@ -386,25 +400,91 @@ class SparseTarget(NamedTuple):
     model: SparseModel
     mass: Mass
     centre: Centre
-    ray_sd: FloatArray
-    """How uncertain each log α² is given w/α."""
+    curves: list["Curve"]
+    """For each log α² that is not fixed: w/α as it is, and for judges' views also the Gaussian's way."""
 
     def sizes(self, state: SparseState) -> FloatArray:
         """wᵀC⁻¹w of each field and chain."""
         return self.model.by_field(state.unknowns, state.smooth)
 
 
+class Curve:
+    """A way for the unknowns to move with τ = log α² of field k: here w/α stays as it is."""
+
+    sd = 1.0
+    """How uncertain τ is along the curve."""
+
+    def __init__(self, target: SparseTarget, k: int, terms: Terms) -> None:
+        self.target, self.k, self.terms, part = target, k, terms, target.model.slices[k]
+        self.growth = self.size = (part.stop - part.start) / 2
+        """How fast the logarithm of volume grows with τ, and that of the prior's scale."""
+
+    def go(self, state: SparseState, tau: FloatArray) -> SparseState:
+        """Return the state at another τ."""
+        return scaled(self.target, state, self.k, tau)
+
+    def slope(self, state: SparseState) -> FloatArray:
+        """Return the derivative of log p(w | τ, y) in τ along the curve, with the growth of volume."""
+        slope: FloatArray = state.along[self.k]
+        return slope
+
+    def described(self, state: SparseState) -> tuple[FloatArray, FloatArray]:
+        """Return the log density of τ along the curve, and its derivative."""
+        tau = state.log_variance[self.k]
+        height = state.log_likelihood + log_prior(self.target, state) + (self.growth - self.size) * tau
+        return height + self.terms.log_density(tau), self.slope(state) + self.terms.slope(tau)
+
+
+class Flow(Curve):
+    """The unknowns move as the Gaussian near the posterior does: x + c is multiplied by e^{ΔA} (see above)."""
+
+    def __init__(self, target: SparseTarget, k: int, terms: Terms) -> None:
+        super().__init__(target, k, terms)
+        half = np.exp(-target.centre.curvature.log_variance[k]) / 2 * target.model.roots[k]
+        self.half, self.growth = columns_of(half), target.centre.solver.factor.trace(half)
+
+    def velocity(self, x: FloatArray) -> FloatArray:
+        """Return Ax; in these coordinates A is R⁻ᵀBR⁻¹/2."""
+        unknowns = self.target.mass.unknowns(x)
+        pulled = np.zeros_like(unknowns)
+        multiply(self.half, unknowns, pulled)
+        return self.target.mass.pull(pulled)
+
+    def go(self, state: SparseState, tau: FloatArray) -> SparseState:
+        """See `Curve.go`."""
+        change = np.clip(tau - state.log_variance[self.k], -FARTHEST, FARTHEST)
+        q, taus = state.q.copy(), state.log_variance.copy()
+        term = (q + self.target.mass.centre)[:-1]
+        for order in range(1, MOST_TERMS):
+            term = change / order * self.velocity(term)
+            q[:-1] += term
+            if not (term**2).sum(axis=0).max() > NEGLIGIBLE**2:
+                break
+        taus[self.k] = tau
+        return look(self.target, q, taus)
+
+    def slope(self, state: SparseState) -> FloatArray:
+        """See `Curve.slope`."""
+        centre, size = self.target.mass.centre, self.target.sizes(state)[self.k]
+        gradient = (state.residual - state.q + centre)[:-1]
+        moved = np.einsum("ik,ik->k", gradient, self.velocity((state.q + centre)[:-1]))
+        found: FloatArray = moved + np.exp(-state.log_variance[self.k]) * size / 2 + self.growth - self.size
+        return found
+
+
 def build_target(model: SparseModel) -> SparseTarget:
     """Find the centre, factor the mass, and see how sharp the answers are about each log α²."""
     centre = find_centre(model)
-    target = SparseTarget(model, Mass(centre), centre, np.ones(len(model.fields)))
+    target = SparseTarget(model, Mass(centre), centre, [])
     here = start(target, *draw_starts(np.random.default_rng(0), target, WIDTH))
     for k, field in enumerate(model.fields):
         if not isinstance(field.variance, FixedVariance):
-            ends = [scaled(target, here, k, here.log_variance[k] + change) for change in (RAY_STEP, -RAY_STEP)]
-            slopes = [end.along[k] + field.variance.terms.slope(end.log_variance[k]) for end in ends]
-            sharpness = float((slopes[1] - slopes[0]).mean() / (2 * RAY_STEP))
-            target.ray_sd[k] = 1 / np.sqrt(max(sharpness, 1 / WIDEST_RAY**2))
+            target.curves.extend(kind(target, k, field.variance.terms) for kind in ((Curve, Flow) if k else (Curve,)))
+    for curve in target.curves:
+        ends = [curve.go(here, here.log_variance[curve.k] + change) for change in (-RAY_STEP, RAY_STEP)]
+        slopes = [curve.described(end)[1] for end in ends]
+        sharpness = float(np.median(slopes[0] - slopes[1]) / (2 * RAY_STEP))
+        curve.sd = 1 / np.sqrt(max(sharpness, 1 / WIDEST_RAY**2))
     return target
 
 
@@ -534,12 +614,13 @@ def log_prior(target: SparseTarget, state: SparseState) -> FloatArray:
 
 
 def draw_variances(rng: np.random.Generator, target: SparseTarget, state: SparseState) -> SparseState:
-    """For each field, draw α² given w, then τ given w/α."""
-    for k, (field, part) in enumerate(zip(target.model.fields, target.model.slices, strict=True)):
-        if not isinstance(field.variance, FixedVariance):
-            given = [field.variance.terms.given(part.stop - part.start, size) for size in target.sizes(state)[k]]
-            drawn = with_variance(target, state, k, np.array([each.draw(rng) for each in given]))
-            state = move_on_ray(rng, target, drawn, k)
+    """For each field, draw α² given w, then τ along its curves."""
+    for curve in target.curves:
+        if not isinstance(curve, Flow):
+            sizes = target.sizes(state)[curve.k]
+            drawn = np.array([curve.terms.given(2 * curve.size, size).draw(rng) for size in sizes])
+            state = with_variance(target, state, curve.k, drawn)
+        state = move_along(rng, curve, state)
     return state
 
 
@@ -552,24 +633,22 @@ def with_variance(target: SparseTarget, state: SparseState, k: int, tau: FloatAr
     return state._replace(log_variance=taus, residual=state.residual + force(target, gradient))
 
 
-def move_on_ray(rng: np.random.Generator, target: SparseTarget, state: SparseState, k: int) -> SparseState:
-    """Propose another log α² with w/α as it is, from the normal distribution that the slope of log p suggests.
+def move_along(rng: np.random.Generator, curve: Curve, state: SparseState) -> SparseState:
+    """Propose another τ on a curve, from the normal distribution that the slope of log p suggests.
 
-    If log p(τ | w/α) is quadratic, with the curvature that `build_target` found, this is an independent draw.
+    If log p is quadratic along the curve, with the curvature that `build_target` found, this is an independent draw.
     """
-    variance, sd = target.model.fields[k].variance, target.ray_sd[k]
-    if isinstance(variance, FixedVariance):
-        return state
-    terms = variance.terms
+    k, sd = curve.k, curve.sd
 
-    def described(state: SparseState) -> tuple[FloatArray, FloatArray]:
-        """Return the log density of τ, and the mean of proposals from here."""
-        tau = state.log_variance[k]
-        return state.log_likelihood + terms.log_density(tau), tau + sd**2 * (state.along[k] + terms.slope(tau))
+    def drifted(state: SparseState, slope: FloatArray) -> FloatArray:
+        mean: FloatArray = state.log_variance[k] + sd * np.clip(sd * slope, -FARTHEST_DRIFT, FARTHEST_DRIFT)
+        return mean
 
-    here, mean = described(state)
-    proposed = scaled(target, state, k, mean + sd * rng.standard_normal(len(mean)))
-    there, back = described(proposed)
+    here, slope = curve.described(state)
+    mean = drifted(state, slope)
+    proposed = curve.go(state, mean + sd * rng.standard_normal(len(mean)))
+    there, slope = curve.described(proposed)
+    back = drifted(proposed, slope)
     way = ((proposed.log_variance[k] - mean) ** 2 - (state.log_variance[k] - back) ** 2) / (2 * sd**2)
     change = np.where(np.abs(proposed.log_variance[k]) <= FARTHEST, there - here + way, -np.inf)
     moved = split_hmc.settle(rng, state, proposed, change)
@@ -597,7 +676,10 @@ def choose_kicks(target: SparseTarget) -> int:
     rng = np.random.default_rng(0)
     begin = start(target, *draw_starts(rng, target, WIDTH))
     seen = split_hmc.pilot_acceptances(
-        begin, lambda state, kicks: trajectory(rng, target, state, kicks), PILOT_KICKS, PILOT_STEPS
+        begin,
+        lambda state, kicks: draw_variances(rng, target, trajectory(rng, target, state, kicks)),
+        PILOT_KICKS,
+        PILOT_STEPS,
     )
     ratio = float(erfcinv(np.clip(seen.mean(), 0.02, 0.999)) / erfcinv(WANTED_ACCEPTANCE))
     return int(np.clip(np.ceil(PILOT_KICKS * np.sqrt(ratio)), FEWEST_KICKS, MOST_KICKS))
