@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -273,6 +274,7 @@ def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: 
     from django.test import Client
 
     from judgemap.web.accounts.models import Researcher
+    from judgemap.web.studies.editing import definition_of, edit_study
 
     owner, judge = Client(), Client()
     owner.force_login(Researcher.objects.get(email="owner@example.org"))
@@ -293,6 +295,10 @@ def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: 
     rows += [page("pair", lambda: judge.get(link)), page("an answer and the next pair", judgement)]
     link = f"/j/{tokens[1]}/"
     rows.append(page("the same, 100 areas", judgement))
+    edit_study(study, replace(definition_of(study), design="adaptive"))
+    link = f"/j/{tokens[2]}/"
+    judge.post(f"{link}places", {"place": [f"region:{region}" if region else "around:0"]})
+    rows.append(page("an answer and the next adaptive pair", judgement))
     tile = study.tiles.order_by("-level").first()
     for name, address in {
         "dashboard": "/dashboard", "dashboard, what changes": "/dashboard/now", "dashboard, map": "/dashboard/map.svg",
@@ -338,8 +344,6 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
     settings.ALLOWED_HOSTS.append("testserver")
     settings.ANSWERS_PER_SECOND = 1e6
-    from judgemap.web.dashboard.numbers import keep_numbers
-
     from judgemap.web.dashboard.counting import Upkeep
 
     draft: dict[str, Any] = {"areas": options.areas}
@@ -356,7 +360,7 @@ def measure(url: str, data: Path, options: argparse.Namespace) -> dict[str, Any]
     tokens[1] = small_study(data)
     keep_fit(study, options.answers)
     began = cpu()
-    Upkeep(keep_numbers)()
+    Upkeep()()
     upkeep = round(cpu() - began, 1)
     print(f"  counts of {options.answers:,} answers made from nothing in {upkeep} s", flush=True)
     return {"draft": draft, "upkeep_cpu_s": upkeep, "pages": time_pages(study, tokens)}

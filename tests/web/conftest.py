@@ -162,13 +162,12 @@ def study(db, areas, definition, rows) -> Study:
 @pytest.fixture(autouse=True)
 def _fresh_process():
     """Clear what a process has cached from the database, which is a different one in each test."""
-    pairs._design.cache_clear()
-    pairs._design_within.cache_clear()
+    for cached in (pairs._design, pairs._design_within, pairs._pieces, pairs._places, pairs._prior):
+        cached.cache_clear()
+    pairs._STATES.clear()
     places.gazetteer.cache_clear()
     places.known_areas.cache_clear()
     pairs._unpacked.cache_clear()
-    pairs._prior.cache_clear()
-    pairs._STATES.clear()
     judging._version.cache_clear()
     files._open_fit.cache_clear()
     pages.kept_rows.cache_clear()

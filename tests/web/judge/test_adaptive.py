@@ -1,14 +1,20 @@
 """The adaptive design: its state depends only on the database."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from judgemap.core.design import adaptive
 from judgemap.core.design.adaptive import Known, gains, state_among
+from judgemap.core.model.car import intrinsic_car
+from judgemap.core.model.prior import Model
 from judgemap.web.judge import pairs
 from judgemap.web.judge.answering import find_judge
 from judgemap.web.judge.models import Judge, Pair, PopulationMap
-from judgemap.web.studies import editing
+from judgemap.web.studies import areas as geography
+from judgemap.web.studies import editing, making
+from judgemap.web.studies.areas import load_graph
 
 
 @pytest.fixture
@@ -107,3 +113,74 @@ def test_without_a_fit_of_judges_who_differ_all_are_asked_alike(judge, asked, po
     monkeypatch.setattr(adaptive, "state_among", None)
     PopulationMap.objects.all().delete()
     assert judge.answer("left").status_code == 200
+
+
+@pytest.fixture
+def parts(monkeypatch, areas, definition):
+    """Sixteen wards in two towns, on a server that takes no map of so many areas whole; pieces are of four areas."""
+
+    def make(design, most=8):
+        monkeypatch.setattr(geography, "WHOLE", {design: 10})
+        monkeypatch.setattr(geography, "PARTS", {design: most})
+        regions = ["North" if i < 8 else "South" for i in range(16)]
+        asking = replace(definition, recommended=100, maximum=100, asks_places=True, design=design)
+        return editing.open_study(making.create_study(asking, areas, regions=regions))
+
+    return make
+
+
+def asked_of(judge, *places, times=12):
+    judge.client.post(f"/j/{judge.token}/places", {"place": places})
+    for _ in range(times):
+        judge.answer("left")
+    return list(Pair.objects.filter(judge_id=judge.name).select_related("left", "right").order_by("position"))
+
+
+@pytest.mark.parametrize("design", ["adaptive", "optimal", "principal"])
+def test_on_a_large_map_a_design_works_within_what_a_judge_knows(parts, visit, design):
+    study = parts(design)
+    shown = asked_of(visit(of=study), "region:North")
+    assert {area.position for pair in shown for area in (pair.left, pair.right)} == set(range(8))
+    assert {pair.design for pair in shown} == {design}
+    assert all(0 < pair.probability < 1 for pair in shown)
+    assert len({round(pair.probability, 9) for pair in shown}) > 3, "the design has its say"
+
+
+def test_the_state_of_a_part_is_that_of_a_map_of_its_own(parts, visit, client):
+    version = parts("adaptive").version
+    south, north = visit(of=version.study), visit(of=version.study)
+    asked_of(south, "region:South", times=6)
+    asked_of(north, "region:North", times=3)
+    part = pairs._part(version, Judge.objects.get(name=south.name))
+    assert part.areas.tolist() == list(range(8, 16))
+    state = pairs._state(version, part)
+    assert (state.model.counts.total, len(state.mode)) == (6, 8)
+    apart = adaptive.init(
+        Model(state.model.counts, intrinsic_car(load_graph(version).among(part.areas)), pairs.VARIANCE)
+    )
+    assert_same(state, apart)
+    south.answer("right")
+    followed = pairs._state(version, part)
+    pairs._STATES.clear()
+    assert_same(followed, pairs._state(version, part))
+    client.post("/withdraw", {"code": south.get("link").context["code"]})
+    assert pairs._state(version, part).model.counts.total == 0
+
+
+def test_a_judge_who_knows_more_is_asked_about_a_piece_and_now_and_then_about_the_rest(parts, visit, settings):
+    settings.ANSWERS_PER_SECOND = 1e9
+    study = parts("adaptive", most=4)
+    shown = asked_of(visit(of=study), "all", times=30)
+    within = [pair for pair in shown if pair.design == "adaptive"]
+    assert len({area.position for pair in within for area in (pair.left, pair.right)}) == 4
+    assert len(within) == 6, "all pairs of the piece, each once"
+    assert {pair.design for pair in shown} == {"adaptive", "uniform"}
+    assert len({area.position for pair in shown for area in (pair.left, pair.right)}) > 8
+
+
+def test_few_states_are_kept(parts, visit, monkeypatch):
+    monkeypatch.setattr(pairs, "KEPT", 100)
+    study = parts("adaptive")
+    asked_of(visit(of=study), "region:North", times=1)
+    asked_of(visit(of=study), "region:South", times=1)
+    assert [part.areas[0] for _, part in pairs._STATES] == [8]

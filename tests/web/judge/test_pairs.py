@@ -26,8 +26,6 @@ def on_a_map(visit, definition, settings, monkeypatch):
     settings.ANSWERS_PER_SECOND = 1e9
     rng = np.random.default_rng(1)
     monkeypatch.setattr(answering, "next_pair", lambda _, judge: pairs.next_pair(rng, judge))
-    pairs._prior.cache_clear()
-    pairs._STATES.clear()
 
     def make(n_areas: int, design: str = "uniform", **fields):
         names = tuple(f"Area {number}" for number in range(n_areas))

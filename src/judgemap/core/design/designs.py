@@ -264,6 +264,24 @@ def _uniform_pairs(rng: np.random.Generator, areas: IntArray, size: int) -> IntA
     return areas[np.stack([left, right], axis=1)]
 
 
+def compact_pieces(points: FloatArray, most: int) -> list[IntArray]:
+    """Cut a map into pieces of at most ``most`` areas, by halving it across its longer side; areas are given as points.
+
+    >>> compact_pieces(np.array([[0.0, 0], [9, 0], [1, 0], [8, 1]]), 2)
+    [array([0, 2]), array([1, 3])]
+    """
+    pieces, left = [], [np.arange(len(points))]
+    while left:
+        piece = left.pop()
+        if len(piece) <= most:
+            pieces.append(np.sort(piece))
+            continue
+        across = points[piece, np.argmax(np.ptp(points[piece], axis=0))]
+        order = piece[np.argsort(across, kind="stable")]
+        left += [order[len(order) // 2 :], order[: len(order) // 2]]
+    return pieces
+
+
 def known_areas(areas: ArrayLike, n_areas: int) -> IntArray:
     """Sort the areas a judge knows; check that they are on the map and that there are at least two.
 

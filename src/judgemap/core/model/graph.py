@@ -76,6 +76,17 @@ class AreaGraph:
         nearest: IntArray = order[:count].astype(np.int64)
         return nearest
 
+    def among(self, areas: IntArray) -> "AreaGraph":
+        """Return the graph of some areas alone, numbered in the order given.
+
+        >>> AreaGraph(5, [[0, 1], [1, 2], [2, 4]]).among(np.array([1, 2, 3])).edges
+        array([[0, 1]])
+        """
+        place = np.full(self.n_areas, -1)
+        place[areas] = np.arange(len(areas))
+        ends = place[self.edges]
+        return AreaGraph(len(areas), ends[(ends >= 0).all(axis=1)])
+
     def distances(self) -> FloatArray:
         """Count the edges on the shortest path between every two areas; inf if there is none.
 

@@ -2,9 +2,13 @@
 
 What a design needs depends on the study's version, which never changes, so each process caches it.
 
-The adaptive design's state depends only on the answers in the database. A process caches the last state and updates it
-with the answers that have come in since; after a restart, a changed answer or a withdrawal it starts again from all
-answers. Either way the state is the same.
+On a map that is too large for its design, each judge is asked about a part: the places that they know or, if these are
+too many areas, a compact piece of them, and now and then about any two of them, so that the pieces stay joined. A part
+is treated as a map of its own: its borders, and the answers about two of its areas.
+
+The adaptive design's state depends only on the answers in the database. A process caches the last states and updates
+them with the answers that have come in since; after a restart, a changed answer or a withdrawal it starts again from
+all answers. Either way the state is the same.
 
 If judges differ in the study's last fit, the adaptive design asks each judge the pair that would tell us most about the
 population's map, based on what that fit stored about the population and on this judge's own answers so far. No fit is
@@ -19,7 +23,8 @@ much a judge's own answers vary, as opposed to how far judges differ.
 
 import io
 import threading
-from collections import Counter
+import zlib
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,15 +37,15 @@ from django.db.models import Count, F, Max, QuerySet
 
 from judgemap.core.design import adaptive
 from judgemap.core.design.adaptive import AdaptiveState, Known
-from judgemap.core.design.designs import PairDesign, uniform
+from judgemap.core.design.designs import PairDesign, compact_pieces, on_a_larger_map, uniform
 from judgemap.core.model.car import intrinsic_car
+from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.prior import Covariance, FixedVariance, Model
 from judgemap.core.types import FloatArray, IntArray
-from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.judge.fastpath import PreparedQuery
 from judgemap.web.judge.models import Answer, Judge, Pair, PopulationMap, UnknownArea
-from judgemap.web.judge.places import known_areas
-from judgemap.web.studies.areas import load_graph, make_design
+from judgemap.web.judge.places import gazetteer, known_areas
+from judgemap.web.studies.areas import JOINING, load_graph, make_design, part_size, prepare_design
 from judgemap.web.studies.models import Area, StudyVersion
 
 VARIANCE = FixedVariance(9.0)
@@ -58,6 +63,8 @@ ALL_PAIRS = 32
 """Up to this many areas, a judge is asked each pair once, and then there is none left."""
 LOOKED_BACK = 50
 """On a larger map, how many of the judge's last pairs say which side an area had."""
+KEPT = 4_000_000
+"""How many numbers the cached states' covariances may have; a few more arrays of each size are kept with them."""
 MOST_SHOWN = (50, 3)
 """A judge is shown at most this many pairs, plus this many times the maximum, however many have an unknown area."""
 
@@ -89,29 +96,45 @@ def next_pair(rng: np.random.Generator, judge: Judge) -> NextPair | None:
     """
     version, practice = judge.study.version, judge.practice_left > 0
     unknown = frozenset(row.at for row in _UNKNOWN(judge_name=judge.name))  # type: ignore[attr-defined]
-    within = None if version.design == "adaptive" else _design_within(version.pk, tuple(judge.places), unknown)
-    if within is None and version.design != "adaptive":
+    tries = []
+    for name, part in _designs(rng, version, judge):
+        within = None if name == "adaptive" else _design_within(version.pk, name, part, tuple(judge.places), unknown)
+        if within is not None or name == "adaptive":
+            tries.append((name, part, within))
+    if not tries:
         return None
-    few = within is not None and len(within.design.areas) <= ALL_PAIRS
-    shown = _shown(judge, everything=within is None or few or version.repeats > 0)
+    everything = any(within is None or within.few for *_, within in tries) or version.repeats > 0
+    shown = _shown(judge, everything=everything)
     position = shown[0].position + 1 if shown else 1
     if position > MOST_SHOWN[0] + MOST_SHOWN[1] * version.maximum:
         return None
     if not practice and (again := _draw_repeat(rng, judge, shown, unknown)) is not None:
         return NextPair(*again[:2], position, REPEAT, again.probability)
-    if within is None:
-        drawn = _draw_from_table(rng, *_gains(version, unknown, judge), shown)
-    elif few:
-        areas = within.design.areas
-        table = within.design.weight(areas[:, None], areas)
-        np.fill_diagonal(table, 0.0)
-        drawn = _draw_from_table(rng, areas, table, shown)
-    else:
-        drawn = _draw_apart(rng, within, shown)
-    if drawn is None:
-        return None
-    left, right = _on_sides(drawn, shown)
-    return NextPair(left, right, position, version.design, min(1.0, drawn.probability))
+    for name, part, within in tries:
+        if within is None:
+            drawn = _draw_from_table(rng, *_gains(version, part, unknown, judge), shown)
+        elif within.few:
+            areas = within.design.areas
+            table = within.design.weight(areas[:, None], areas)
+            np.fill_diagonal(table, 0.0)
+            drawn = _draw_from_table(rng, areas, table, shown)
+        else:
+            drawn = _draw_apart(rng, within, shown)
+        if drawn is not None:
+            left, right = _on_sides(drawn, shown)
+            return NextPair(left, right, position, name, min(1.0, drawn.probability))
+    return None
+
+
+def _designs(rng: np.random.Generator, version: StudyVersion, judge: Judge) -> list[tuple[str, "_Part | None"]]:
+    """Return the designs to draw from, the second if the first has no pair left, and the parts that they work in."""
+    part = _part(version, judge)
+    designs: list[tuple[str, _Part | None]] = [(version.design, part)]
+    if part is not None and part.joined:
+        designs.append(("uniform", None))
+        if rng.random() < JOINING:
+            designs.reverse()
+    return designs
 
 
 def _shown(judge: Judge, *, everything: bool) -> list[Shown]:
@@ -193,6 +216,11 @@ class _Within:
     total: float
     exposure: FloatArray
 
+    @property
+    def few(self) -> bool:
+        """Whether its pairs are so few that each is asked only once."""
+        return len(self.design.areas) <= ALL_PAIRS
+
     def share_without(self, areas: IntArray) -> float:
         """Return the probability of a pair with none of these areas."""
         first, second = np.triu_indices(len(areas), 1)
@@ -200,21 +228,62 @@ class _Within:
         return float(1 - self.exposure[areas].sum() + both)
 
 
-@lru_cache(maxsize=64)
-def _design(version_id: int) -> PairDesign:
-    version = StudyVersion.objects.get(pk=version_id)
-    if version.design == "uniform":  # a national map's edges take a second to read, and this design needs none
-        return uniform(Area.objects.filter(study_id=version.study_id).count())
-    return make_design(version.design, load_graph(version), bytes(version.packed_design or b""))
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a large map: the positions of its areas, packed, and whether it is one piece of what a judge knows."""
+
+    packed: bytes
+    joined: bool
+
+    @property
+    def areas(self) -> IntArray:
+        """The positions of its areas, in order."""
+        return np.frombuffer(self.packed, dtype=np.int64)
+
+    def known(self, unknown: Collection[int]) -> IntArray:
+        """Return its areas without those that a judge does not know."""
+        return np.setdiff1d(self.areas, np.fromiter(unknown, dtype=np.int64))
+
+
+def _part(version: StudyVersion, judge: Judge) -> _Part | None:
+    """Return the part that a judge's pairs are drawn from; None for a map whose design can take it whole."""
+    pieces = _pieces(version.study_id, version.design, tuple(judge.places))
+    return pieces[zlib.crc32(judge.name.encode()) % len(pieces)] if pieces else None
 
 
 @lru_cache(maxsize=512)
-def _design_within(version_id: int, places: tuple[str, ...], unknown: frozenset[int]) -> _Within | None:
+def _pieces(study_id: int, design: str, places: tuple[str, ...]) -> tuple[_Part, ...]:
+    n_areas = Area.objects.filter(study_id=study_id).count()
+    most = part_size(design, n_areas)
+    if most is None:
+        return ()
+    known = _known_of(study_id, places, frozenset(), n_areas)
+    pieces = compact_pieces(gazetteer(study_id).points[known], most)
+    return tuple(_Part(known[each].tobytes(), len(pieces) > 1) for each in pieces)
+
+
+@lru_cache(maxsize=64)
+def _design(version_id: int, name: str, part: _Part | None) -> PairDesign:
+    version = StudyVersion.objects.get(pk=version_id)
+    n_areas = Area.objects.filter(study_id=version.study_id).count()
+    if name == "uniform":  # a national map's edges take a second to read, and this design needs none
+        return uniform(n_areas)
+    graph = load_graph(version, None if part is None else part.areas)
+    if part is None:
+        return make_design(name, graph, bytes(version.packed_design or b""))
+    made = make_design(name, graph, prepare_design(name, graph, version.recommended))
+    return on_a_larger_map(made, part.areas, n_areas)
+
+
+@lru_cache(maxsize=512)
+def _design_within(
+    version_id: int, name: str, part: _Part | None, places: tuple[str, ...], unknown: frozenset[int]
+) -> _Within | None:
     """Restrict a design to the known areas; None if no pair of them has any weight."""
-    design = _design(version_id)
+    design = _design(version_id, name, part)
     if places or unknown:
         study_id = StudyVersion.objects.values_list("study_id", flat=True).get(pk=version_id)
-        known = _known_of(study_id, places, unknown, design.n_areas)
+        known = part.known(unknown) if part else _known_of(study_id, places, unknown, design.n_areas)
         if len(known) < 2:
             return None
         design = design.restricted(known)
@@ -242,18 +311,24 @@ class _Known:
 
 
 _LOCK = threading.Lock()
-_STATES: dict[int, _Known] = {}
+_STATES: OrderedDict[tuple[int, _Part | None], _Known] = OrderedDict()
 
 
-def _gains(version: StudyVersion, unknown: frozenset[int], judge: Judge) -> tuple[IntArray, FloatArray]:
+def _gains(
+    version: StudyVersion, part: _Part | None, unknown: frozenset[int], judge: Judge
+) -> tuple[IntArray, FloatArray]:
     """Return the areas that the judge knows, and how much each pair of them would tell, given all answers so far."""
-    population = _population(version.study_id)
+    population = _population(version.study_id) if part is None else None
     if population is not None:
         gain = adaptive.gains(adaptive.state_among(population, *_own_answers(judge)))
     else:
         with _LOCK:
-            state = _state(version)
+            state = _state(version, part)
         gain = adaptive.gains(state)
+    if part is not None:
+        known = part.known(unknown)
+        places = np.searchsorted(part.areas, known)
+        return known, gain[np.ix_(places, places)]
     known = _known_of(version.study_id, tuple(judge.places), unknown, len(gain))
     return known, gain[np.ix_(known, known)]
 
@@ -280,16 +355,16 @@ def _unpacked(study_id: int, fit_number: int) -> Known | None:
 
 
 def _own_answers(judge: Judge) -> tuple[IntArray, IntArray]:
-    """Return the winners and losers of the pairs that a judge has decided, by the last answer to each."""
-    given = Answer.objects.filter(pair__judge=judge, pair__practice=False).order_by("pk")
-    last = {
-        pair: (outcome, left, right)
-        for pair, outcome, left, right in given.values_list(
-            "pair_id", "outcome", "pair__left__position", "pair__right__position"
-        )
-    }
+    """Return the winners and losers of the pairs that a judge has decided."""
+    return _decided(Answer.objects.filter(pair__judge=judge, pair__practice=False), _places(judge.study_id, None))
+
+
+def _decided(answers: QuerySet[Answer], place: dict[int, int]) -> tuple[IntArray, IntArray]:
+    """Return the winners and losers of decided pairs, by the last answer to each; ``place`` maps areas' keys."""
+    columns = ("pair_id", "outcome", "pair__left_id", "pair__right_id")
+    last = {pair: each for pair, *each in answers.order_by("pk").values_list(*columns)}
     chosen = [
-        (left, right) if outcome == "left" else (right, left)
+        (place[left], place[right]) if outcome == "left" else (place[right], place[left])
         for outcome, left, right in last.values()
         if outcome in ("left", "right")
     ]
@@ -297,42 +372,58 @@ def _own_answers(judge: Judge) -> tuple[IntArray, IntArray]:
     return winners, losers
 
 
-def _state(version: StudyVersion) -> AdaptiveState:
+@lru_cache(maxsize=512)
+def _places(study_id: int, part: _Part | None) -> dict[int, int]:
+    """Map the key of each area of a part, or of the whole map, to its place there."""
+    areas = Area.objects.filter(study_id=study_id).order_by("position")
+    wanted = areas if part is None else areas.filter(position__in=part.areas.tolist())
+    return {key: place for place, key in enumerate(wanted.values_list("pk", flat=True))}
+
+
+def _state(version: StudyVersion, part: _Part | None = None) -> AdaptiveState:
     answers = Answer.objects.filter(pair__judge__study_id=version.study_id, pair__practice=False)
+    place = _places(version.study_id, part)
+    if part is not None:
+        answers = answers.filter(pair__left__in=list(place), pair__right__in=list(place))
     newest = answers.aggregate(count=Count("pk"), last=Max("pk"), at=Max("answered_at"))
     count, last, at = newest["count"], newest["last"] or 0, newest["at"]
-    known = _STATES.get(version.pk)
+    known = _STATES.get((version.pk, part))
     if known is None or (known.count, known.last, known.at) != (count, last, at):
-        state = known and _brought_forward(known, answers, count)
-        known = _Known(count, last, at, state or _from_all(version))
-        _STATES[version.pk] = known
+        state = known and _brought_forward(known, answers, count, place)
+        if state is None:
+            winners, losers = _decided(answers, place)
+            counts = count_pairs(winners, losers, len(place))
+            state = adaptive.init(Model(counts, _prior(version.pk, part), VARIANCE))
+        known = _Known(count, last, at, state)
+    _STATES[version.pk, part] = known
+    _STATES.move_to_end((version.pk, part))
+    while len(_STATES) > 1 and sum(each.state.covariance.size for each in _STATES.values()) > KEPT:
+        _STATES.popitem(last=False)
     return known.state
 
 
-def _brought_forward(known: _Known, answers: QuerySet[Answer], count: int) -> AdaptiveState | None:
+def _brought_forward(
+    known: _Known, answers: QuerySet[Answer], count: int, place: dict[int, int]
+) -> AdaptiveState | None:
     """Add the answers that have come in since; None if there are many, or if an earlier one was changed or removed."""
     new = list(answers.filter(pk__gt=known.last).order_by("pk").values_list(
-        "outcome", "revision", "pair__left__position", "pair__right__position"
+        "outcome", "revision", "pair__left_id", "pair__right_id"
     ))  # fmt: skip
     if not new or known.count + len(new) != count or len(new) > FEW or any(revision > 1 for _, revision, *_ in new):
         return None
     state = known.state
     for outcome, _, left, right in new:
         if outcome == "left":
-            state = adaptive.update(state, left, right)
+            state = adaptive.update(state, place[left], place[right])
         elif outcome == "right":
-            state = adaptive.update(state, right, left)
+            state = adaptive.update(state, place[right], place[left])
     return state
 
 
-def _from_all(version: StudyVersion) -> AdaptiveState:
-    data, prior = load_comparisons(version.study), _prior(version.pk)
-    return adaptive.init(Model(data.counts_of(data.decided), prior, VARIANCE))
-
-
 @lru_cache(maxsize=16)
-def _prior(version_id: int) -> Covariance:
-    return intrinsic_car(load_graph(StudyVersion.objects.get(pk=version_id)))
+def _prior(version_id: int, part: _Part | None) -> Covariance:
+    version = StudyVersion.objects.get(pk=version_id)
+    return intrinsic_car(load_graph(version, None if part is None else part.areas))
 
 
 def _draw_repeat(

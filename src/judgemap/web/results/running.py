@@ -47,7 +47,7 @@ from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, F
 from judgemap.web.results.resuming import FitKeeper
 from judgemap.web.server.database import delete_in_turns, insert_in_turns
 from judgemap.web.server.jobs import STOPPING, log_line, outlast
-from judgemap.web.studies.areas import load_areas
+from judgemap.web.studies.areas import load_areas, part_size
 from judgemap.web.studies.models import StudyVersion
 
 if TYPE_CHECKING:
@@ -133,7 +133,8 @@ def keep(run: FitRun, fit: Fit) -> None:
     run.log += "".join(log_line(f"note: {note.text}") for note in fit.record.notes)
     run.log += "".join(log_line(f"warning: {warning}") for warning in fit.warnings)
     archive = pack(fit)  # before the transaction: on SQLite, judges wait for that
-    population = population_of(fit) if run.version.design == "adaptive" else None
+    adapts = run.version.design == "adaptive" and part_size("adaptive", len(run.rows)) is None
+    population = population_of(fit) if adapts else None
 
     def store() -> None:
         with transaction.atomic():

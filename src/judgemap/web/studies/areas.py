@@ -12,6 +12,7 @@ from judgemap.core.design.optimal import OPTIMAL_LIMIT, optimal
 from judgemap.core.model.car import intrinsic_car
 from judgemap.core.model.communicability import PairValues
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.types import IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.figures import REGION, Figures
 from judgemap.geo.maps import Areas
@@ -25,11 +26,14 @@ def edges_in(version: StudyVersion) -> QuerySet[Edge]:
     return Edge.objects.filter(still_there, study_id=version.study_id, added_in__lte=version.number)
 
 
-def load_graph(version: StudyVersion) -> AreaGraph:
-    """Return which areas are neighbours in a version, by the areas' positions."""
+def load_graph(version: StudyVersion, among: IntArray | None = None) -> AreaGraph:
+    """Return which areas are neighbours in a version, by the areas' positions, or of some areas, in the order given."""
     edges = edges_in(version).values_list(F("a__position"), F("b__position"))
+    if among is not None:
+        edges = edges.filter(a__position__in=among.tolist(), b__position__in=among.tolist())
     n_areas = Area.objects.filter(study_id=version.study_id).count()
-    return AreaGraph(n_areas, np.array(list(edges), dtype=np.int64).reshape(-1, 2))
+    graph = AreaGraph(n_areas, np.array(list(edges), dtype=np.int64).reshape(-1, 2))
+    return graph if among is None else graph.among(among)
 
 
 def area_names(study: Study) -> list[str]:
@@ -85,43 +89,35 @@ def source_of(version: StudyVersion) -> AreasSource:
 
 
 ALPHA = 3.0
-ADAPTIVE_LIMIT = 1_000
-"""Up to this many areas, the adaptive design can find the next pair while a judge waits."""
 JUDGES = 10
 """How many judges the optimal design is made for, each with the recommended number of pairs."""
-PRINCIPAL_LIMIT = 10_000
-"""Up to this many areas, each server process can hold the principal design."""
-LIMITS = {"adaptive": ADAPTIVE_LIMIT, "optimal": OPTIMAL_LIMIT, "principal": PRINCIPAL_LIMIT}
+WHOLE = {"adaptive": 1_000, "optimal": OPTIMAL_LIMIT, "principal": 10_000}
+"""Up to this many areas a design takes the map whole; on a larger one, it works within a part that each judge knows."""
+PARTS = {"adaptive": 500, "optimal": 250, "principal": 1_000}
+"""The most areas of such a part, so that no judge has to wait: what they know is cut into pieces of at most so many."""
+JOINING = 0.1
+"""How often a judge who knows several pieces is asked about any two of their areas."""
+BEST = "adaptive"
+"""The design that needed the fewest answers in simulated studies: docs/planning.md."""
 
 
-def can_run(name: str, n_areas: int) -> bool:
-    """Say whether a design can be used for this many areas."""
-    return n_areas <= LIMITS.get(name, n_areas)
+def part_size(name: str, n_areas: int) -> int | None:
+    """Return the most areas among which a design works on a map of this size; None for all of them.
 
-
-def recommended_design(n_areas: int) -> str:
-    """Name the design that needed the fewest answers in simulated studies (docs/planning.md), of those that can run.
-
-    >>> recommended_design(76), recommended_design(1_500), recommended_design(3_141)
-    ('adaptive', 'optimal', 'uniform')
+    >>> part_size("adaptive", 900), part_size("adaptive", 33_000), part_size("uniform", 33_000)
+    (None, 500, None)
     """
-    return next(name for name in ("adaptive", "optimal", "uniform") if can_run(name, n_areas))
+    return PARTS[name] if n_areas > WHOLE.get(name, n_areas) else None
 
 
 def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | None:
-    """Make a design that takes long, and pack it; None for one that can be made quickly when needed.
+    """Make a design that takes long, and pack it; None for one that is made when a judge needs it.
 
     >>> packed = prepare_design("optimal", AreaGraph(4, [[0, 1], [1, 2], [2, 3]]), 20)
     >>> bool(make_design("optimal", AreaGraph(4, []), packed).probability(0, 3) > 0)
     True
     """
-    if not can_run(name, graph.n_areas):
-        raise StudyError(
-            gettext("the %(name)s design is for up to %(most)s areas; choose 'uniform'")
-            % {"name": name, "most": f"{LIMITS[name]:,}"},
-            field="design",
-        )
-    if name != "optimal":
+    if name != "optimal" or graph.n_areas > OPTIMAL_LIMIT:
         return None
     offsets = optimal(intrinsic_car(graph), ALPHA, JUDGES * recommended).offsets
     packed = io.BytesIO()
