@@ -389,7 +389,7 @@ def _state(version: StudyVersion, part: _Part | None = None) -> AdaptiveState:
     count, last, at = newest["count"], newest["last"] or 0, newest["at"]
     known = _STATES.get((version.pk, part))
     if known is None or (known.count, known.last, known.at) != (count, last, at):
-        state = known and _brought_forward(known, answers, count, place)
+        state = None if known is None else _brought_forward(known, answers, count, place)
         if state is None:
             winners, losers = _decided(answers, place)
             counts = count_pairs(winners, losers, len(place))

@@ -84,7 +84,7 @@ def limit_bodies(get_response: Callable[[HttpRequest], HttpResponse]) -> Callabl
     def middleware(request: HttpRequest) -> HttpResponse:
         length = request.META.get("CONTENT_LENGTH") or "0"
         if not length.isdecimal() or int(length) > settings.LONGEST_BODY:
-            text = _("Files can be up to 25 MB. Go back and choose a smaller one: simplified boundaries work well.")
+            text = _("Files can be up to 100 MB. Go back and choose a smaller one: simplified boundaries work well.")
             return kind_page(request, 413, _("That file is too large"), text)
         return get_response(request)
 

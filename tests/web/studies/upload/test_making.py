@@ -613,5 +613,5 @@ def test_what_cannot_be_a_map_is_refused_with_what_to_do(clients, name, content,
 
 def test_the_page_refuses_a_file_above_the_limit_before_it_is_sent(clients):
     page = clients["owner"].get("/new/").content.decode()
-    assert 'data-largest="25000000"' in page
-    assert "larger than 25 MB. Simplify its boundaries" in page
+    assert 'data-largest="100000000"' in page
+    assert "larger than 100 MB. Simplify its boundaries" in page

@@ -156,7 +156,7 @@ def test_a_busy_machine_is_no_reason_to_refuse_a_map():
 def test_a_reader_that_breaks_down_gives_a_sentence_and_logs_why(frame, tmp_path, monkeypatch, capsys, caplog):
     """No map may end in a server error, and whoever runs the server has to learn what happened."""
     frame.to_file(tmp_path / "wards.gpkg")
-    monkeypatch.setattr(reading, "confine", lambda folder: [])
+    monkeypatch.setattr(reading, "confine", lambda *_: [])
     monkeypatch.setattr(reading, "inspect", lambda path, layer: {}[path.name])
     reading.main(["inspect", str(tmp_path / "wards.gpkg"), "{}"])
     written = capsys.readouterr().out.encode()
@@ -168,8 +168,9 @@ def test_a_reader_that_breaks_down_gives_a_sentence_and_logs_why(frame, tmp_path
 
 @pytest.mark.parametrize("error", [MemoryError(), shapely.GEOSException("std::bad_alloc")])
 def test_a_reader_that_runs_out_of_memory_says_so(error, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(reading, "confine", lambda folder: [])
+    monkeypatch.setattr(reading, "confine", lambda *_: [])
     monkeypatch.setattr(reading, "inspect", Mock(side_effect=error))
+    (tmp_path / "wards.gpkg").touch()
     reading.main(["inspect", str(tmp_path / "wards.gpkg"), "{}"])
     said = json.loads(capsys.readouterr().out)
     assert (said["error"], said["values"]) == (reading.NO_MEMORY, {"file": "wards.gpkg"})
@@ -207,3 +208,51 @@ def test_names_of_files_lead_nowhere():
         assert not set(safe) & set("/\\\0"), name
         assert safe not in ("", ".", ".."), name
         assert len(safe) <= 90, name
+
+
+def detailed(path, areas, points):
+    """Write squares in a row whose borders have about so many points in all, with a column that is called fid."""
+    squares = [shapely.box(x, 0, x + 1000, 1000) for x in range(0, 1000 * areas, 1000)]
+    labels = {"fid": [f"a{number}" for number in range(areas)]}
+    fine = shapely.segmentize(squares, 4000 * areas / points)
+    geopandas.GeoDataFrame(labels, geometry=fine, crs="EPSG:27700").to_file(path, driver="GPKG", FID="row")
+
+
+def test_outlines_of_many_points_are_simplified_alike_on_both_sides(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_POINTS", 1000)
+    detailed(tmp_path / "fine.gpkg", 4, 4000)
+    found = reading.inspect(tmp_path / "fine.gpkg", "")
+    assert found.points[0] > 3900
+    assert found.points[1] == 20
+    assert (found.id, found.layers) == ("fid", ["map"])
+    kept = geopandas.read_file(tmp_path / reading.KEPT)
+    assert kept["fid"].tolist() == ["a0", "a1", "a2", "a3"]
+    assert kept.area.tolist() == pytest.approx([1e6] * 4)
+    areas = reading.read(tmp_path / reading.KEPT, Chosen(id="fid", name="fid"))
+    assert areas.edges == [[0, 1], [1, 2], [2, 3]]
+
+
+def test_a_reader_may_use_more_for_a_larger_file(tmp_path):
+    usual = Limits()
+    small, large, packed = tmp_path / "a.gpkg", tmp_path / "b.gpkg", tmp_path / "c.zip"
+    small.write_bytes(b"x")
+    with large.open("wb") as file:
+        file.truncate(100_000_000)
+    packed.write_bytes(zipped(**{"a.shp": bytes(200_000_000)}))
+    assert reading.limits_for(small) == usual
+    assert reading.limits_for(large).memory == usual.memory + 40 * 75_000_000
+    assert reading.limits_for(large).seconds == 210
+    assert reading.limits_for(packed).memory == usual.memory + 40 * 75_000_000, "by its size when unpacked, to a limit"
+
+
+@pytest.mark.slow
+def test_a_large_file_is_read_in_the_sandbox_and_kept_as_a_small_one(tmp_path, django_user_model, db):
+    detailed(tmp_path / "fine.gpkg", 400, 3_200_000)
+    content = (tmp_path / "fine.gpkg").read_bytes()
+    assert len(content) > 50_000_000
+    owner = django_user_model.objects.create_user("a@example.org", "a password of many words")
+    upload = drafts.keep_upload(owner, SimpleUploadedFile("fine.gpkg", content), "")
+    assert upload.inspection["points"][1] < 100_000
+    assert len(upload.content) < 5_000_000
+    areas, _ = drafts.read_file(upload.name, bytes(upload.content), Chosen(id="fid", name="fid"))
+    assert areas.graph.edges.tolist() == [[place, place + 1] for place in range(399)]

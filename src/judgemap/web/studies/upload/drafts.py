@@ -3,7 +3,6 @@
 A file is checked from the outside before a separate process opens it.
 """
 
-import io
 import logging
 import tempfile
 import tomllib
@@ -12,7 +11,7 @@ from dataclasses import fields, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
@@ -27,6 +26,7 @@ from judgemap.geo.drawing.squares import MadeTile
 from judgemap.geo.maps import Areas, Bridge
 from judgemap.study.data.definition import AreasSource, StudyDefinition, parse_definition, without_edges
 from judgemap.web.accounts.models import Researcher
+from judgemap.web.server import readers
 from judgemap.web.server.jobs import outlast
 from judgemap.web.server.readers import (
     Hear,
@@ -37,6 +37,7 @@ from judgemap.web.server.readers import (
     unheard,
     warn_of_missing,
 )  # fmt: skip
+from judgemap.web.server.sandbox import Limits
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import BEST, edges_in
 from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
@@ -45,6 +46,7 @@ from judgemap.web.studies.keeping import remove_study
 from judgemap.web.studies.log import record
 from judgemap.web.studies.making import PARTS, WholeMap, create_study, store_study
 from judgemap.web.studies.models import Area, Draft, Study, Upload
+from judgemap.web.studies.upload.reading import KEPT, LARGE, limits_for
 from judgemap.web.studies.upload.records import Answer, Chosen, Inspection, KnownAreas, ReadFigures
 
 if TYPE_CHECKING:
@@ -84,7 +86,10 @@ def parse_toml(text: str) -> StudyDefinition:
 def keep_upload(researcher: Researcher, sent: "UploadedFile", definition: str) -> Upload:
     """Inspect a boundary file, and store it for the next step; delete old uploads and the researcher's oldest."""
     name, content = take_file(sent)
-    inspection = msgspec.to_builtins(inspect_file(name, content))
+    found, kept_file = inspect_and_shrink(name, content)
+    if kept_file is not None:
+        name, content = f"{Path(name).stem}.gpkg", kept_file
+    inspection = msgspec.to_builtins(found)
     with transaction.atomic():
         Upload.objects.filter(created_at__lt=timezone.now() - KEPT_FOR).delete()
         upload = Upload.objects.create(
@@ -263,7 +268,7 @@ def _copied(draft: Draft) -> Study:
     return study
 
 
-LARGEST = 25_000_000
+LARGEST = 100_000_000
 LARGEST_UNZIPPED = 250_000_000
 MOST_FILES = 60
 ENDINGS = (".geojson", ".json", ".topojson", ".gpkg", ".kml", ".kmz", ".zip")
@@ -275,8 +280,12 @@ READER = "judgemap.web.studies.upload.reading"
 TOO_MUCH = gettext_noop("the file is too large or too complex to read here; simplify its boundaries and try again")
 
 
-def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
-    """Read an uploaded boundary file, if its name, size and content are of a kind that we accept."""
+Content: TypeAlias = "bytes | UploadedFile"
+"""A file as it is kept, or a larger one as it was sent, which stays on the disk."""
+
+
+def take_file(sent: "UploadedFile") -> tuple[str, Content]:
+    """Take an uploaded boundary file, if its name, size and content are of a kind that we accept."""
     name = safe_name(sent.name or "")
     ending = Path(name).suffix.lower()
     if ending in TABLES:
@@ -298,18 +307,17 @@ def take_file(sent: "UploadedFile") -> tuple[str, bytes]:
             _("the file is %(size)s MB; the limit is %(largest)s MB. Simplify its boundaries, or cut out what you need")
             % {"size": f"{(sent.size or 0) / 1e6:.0f}", "largest": f"{LARGEST / 1e6:.0f}"}
         )
-    content = sent.read()
-    if not content:
+    if not sent.size:
         raise StudyError(_("the file is empty; export the map again"))
     if ending in (".zip", ".kmz"):
-        check_zip(content)
-    return name, content
+        check_zip(sent)
+    return name, sent if sent.size > LARGE else sent.read()
 
 
-def check_zip(content: bytes) -> None:
+def check_zip(file: "UploadedFile") -> None:
     """Refuse a zip file that would unpack to too much, before it is unpacked."""
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         raise StudyError(_("the zip file cannot be opened; zip the map again, without a password")) from None
@@ -325,6 +333,7 @@ def check_zip(content: bytes) -> None:
         )
     if any(each.flag_bits & 1 for each in members):
         raise StudyError(_("the zip file has a password; zip the map again, without one"))
+    file.seek(0)
 
 
 def read_figures(sent: "UploadedFile", areas: Areas) -> ReadFigures:
@@ -336,16 +345,16 @@ def read_figures(sent: "UploadedFile", areas: Areas) -> ReadFigures:
     if ending in FIGURES:
         if (sent.size or 0) > LARGEST_FIGURES:
             raise StudyError(_("the table is larger than 10 MB; keep the rows and columns that you need"))
-        content = sent.read()
         if ending == ".xlsx":
-            check_zip(content)
+            check_zip(sent)
+        content: Content = sent.read()
     elif ending in ENDINGS:
         name, content = take_file(sent)
     else:
         raise StudyError(_("choose a .csv or .xlsx file, or boundaries of districts as .geojson, .gpkg or .zip"))
     outlines = [] if areas.geometry is None else shapely.to_wkb(areas.geometry.to_numpy(), hex=True).tolist()
     known = msgspec.json.encode(KnownAreas(list(areas.ids), list(areas.names), outlines))
-    read = _run("figures", name, content, known).figures
+    read = _run("figures", name, content, known)[0].figures
     if read is None:
         raise StudyError(_(TOO_MUCH))
     return read
@@ -353,10 +362,15 @@ def read_figures(sent: "UploadedFile", areas: Areas) -> ReadFigures:
 
 def inspect_file(name: str, content: bytes, layer: str = "") -> Inspection:
     """Inspect a boundary file."""
-    found = _run("inspect", name, content, Chosen(layer=layer)).inspection
-    if found is None:
+    return inspect_and_shrink(name, content, layer)[0]
+
+
+def inspect_and_shrink(name: str, content: Content, layer: str = "") -> tuple[Inspection, bytes | None]:
+    """Inspect a boundary file; if it is large, return also what is to be kept of it, with simpler outlines."""
+    answer, kept = _run("inspect", name, content, Chosen(layer=layer))
+    if answer.inspection is None or (kept is None and not isinstance(content, bytes)):
         raise StudyError(_(TOO_MUCH))
-    return found
+    return answer.inspection, kept
 
 
 def read_file(name: str, content: bytes, chosen: Chosen, hear: Hear = unheard) -> tuple[Areas, list[str]]:
@@ -364,7 +378,7 @@ def read_file(name: str, content: bytes, chosen: Chosen, hear: Hear = unheard) -
     import geopandas
     import shapely
 
-    read = _run("read", name, content, chosen, hear).map
+    read = _run("read", name, content, chosen, hear)[0].map
     if read is None:
         raise StudyError(_(TOO_MUCH))
     areas = Areas(
@@ -378,17 +392,26 @@ def read_file(name: str, content: bytes, chosen: Chosen, hear: Hear = unheard) -
     return areas, read.regions
 
 
-def _run(action: str, name: str, content: bytes, told: Chosen | bytes, hear: Hear = unheard) -> Answer:
-    """Run the reader, and return its answer or raise its sentence; what is told as bytes goes into a file."""
+def _run(
+    action: str, name: str, content: Content, told: Chosen | bytes, hear: Hear = unheard
+) -> tuple[Answer, bytes | None]:
+    """Run the reader, and return its answer and the file it wrote, or raise its sentence.
+
+    What is told as bytes goes into a file.
+    """
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
         path, other = Path(folder, safe_name(name)), Path(folder, "told")
-        path.write_bytes(content)
+        with path.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content.chunks())
         if isinstance(told, bytes):
             other.write_bytes(told)
         arguments = [action, str(path), str(other) if isinstance(told, bytes) else msgspec.json.encode(told).decode()]
         try:
-            written = run_reader(READER, arguments, Path(folder), reader_environment(folder, DRIVERS), hear)
+            environment = reader_environment(folder, DRIVERS)
+            patience = readers.SECONDS * limits_for(path).seconds / Limits().seconds
+            written = run_reader(READER, arguments, Path(folder), environment, hear, patience)
             answer = msgspec.json.decode(written, type=Answer)
+            kept = Path(folder, KEPT).read_bytes() if Path(folder, KEPT).exists() else None
         except (TooMuchError, msgspec.DecodeError):
             raise StudyError(_(TOO_MUCH)) from None
     warn_of_missing(tuple(answer.missing_walls))
@@ -397,4 +420,4 @@ def _run(action: str, name: str, content: bytes, told: Chosen | bytes, hear: Hea
     if answer.error:
         said = _(answer.error)
         raise StudyError(said % answer.values if answer.values else said, answer.field)
-    return answer
+    return answer, kept

@@ -43,8 +43,8 @@ NOWHERE = _(
     "system, enter it, for example EPSG:27700; otherwise look for the same map in longitude and latitude."
 )
 TOO_LARGE = _(
-    "This file is larger than 25 MB. Simplify its boundaries, for example at mapshaper.org or with “Simplify” in QGIS, "
-    "or cut out the part you need."
+    "This file is larger than 100 MB. Simplify its boundaries, for example at mapshaper.org or with “Simplify” in "
+    "QGIS, or cut out the part you need."
 )
 MAP_FIELDS = ("place", "crs", "id", "name")
 """Fields about the map come first, with those about its faults; then those about judging."""
@@ -200,7 +200,7 @@ class UploadForm(forms.Form):
         widget=forms.FileInput({"accept": ",".join(ENDINGS), "data-largest": LARGEST, "data-large": TOO_LARGE}),
         help_text=_(
             "One row for each area: GeoJSON, TopoJSON, GeoPackage, KML, KMZ, or a zip file with a Shapefile in it. "
-            "Up to 25 MB."
+            "Up to 100 MB; very detailed outlines are simplified."
         ),
     )
     definition = forms.FileField(

@@ -8,7 +8,9 @@ Whatever the file makes this process do happens here and not in the server.
 import re
 import sys
 import traceback
+import zipfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import confine, out_of_memory, tell
+from judgemap.web.server.sandbox import Limits, confine, out_of_memory, tell
 from judgemap.web.studies.upload.records import (
     Answer,
     Chosen,
@@ -40,6 +42,11 @@ if TYPE_CHECKING:
 
 MOST_AREAS = 50_000
 MOST_POINTS = 3_000_000
+"""Outlines with more points are simplified."""
+LARGE, LARGEST = 25_000_000, 100_000_000
+"""From a file of this size on, a reader may take more time and memory, up to that of a file of the second size. What
+is kept of a larger file is a GeoPackage with the layer that was read."""
+KEPT = "kept.gpkg"
 MOST_COLUMNS = 300
 LONGEST_LABEL = 200
 MOST_FIGURES, LONGEST_FIGURE = 60, 100
@@ -59,7 +66,7 @@ TOO_FEW = _(
 def main(arguments: list[str]) -> int:
     """Do what the arguments say, and write the result, or a sentence that says why that failed."""
     action, path = arguments[0], Path(arguments[1])
-    missing = confine(path.parent)
+    missing = confine(path.parent, limits_for(path))
     try:
         if action == "figures":
             answer = Answer(figures=match(path, Path(arguments[2])))
@@ -79,6 +86,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
+def limits_for(path: Path) -> Limits:
+    """Return what a reader may use up for a file, by its size when unpacked."""
+    size = path.stat().st_size
+    with suppress(zipfile.BadZipFile, ValueError, NotImplementedError, OSError), zipfile.ZipFile(path) as archive:
+        size = max(size, sum(each.file_size for each in archive.infolist()))
+    more = min(size, LARGEST) - LARGE
+    if more <= 0:
+        return Limits()
+    return Limits((1 << 30) + 40 * more, (4 << 30) + 40 * more, 60 + 2 * more // 1_000_000, longest_file=1 << 27)
+
+
 def inspect(path: Path, layer: str) -> Inspection:
     """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
     from judgemap.geo.boundaries import list_layers
@@ -86,7 +104,15 @@ def inspect(path: Path, layer: str) -> Inspection:
     from judgemap.geo.maps import choose_labels, column_texts
     from judgemap.web.studies.upload.faults import WORDING, find_faults
 
-    frame = load(path, layer)
+    frame, points = load(path, layer)
+    layers = list_layers(path)[:MOST_COLUMNS]
+    if points or path.stat().st_size > LARGE:
+        if len(layers) > 1 and not layer:
+            text = _("this is a large file with %(layers)s layers; export the one that you need into a file of its own")
+            raise ReaderError(text, layers=len(layers))
+        frame = frame.iloc[:, [*range(min(MOST_COLUMNS, frame.shape[1] - 1)), frame.shape[1] - 1]]
+        frame.to_file(path.with_name(KEPT), driver="GPKG", layer="map", FID="judgemap row", SPATIAL_INDEX="NO")
+        layers = ["map"]
     faults = find_faults(frame.geometry)
     lost = {row for fault in faults if len(WORDING[fault.kind].remedies) == 1 for row in fault.rows}
     if len(frame) - len(lost) < 2:
@@ -105,7 +131,7 @@ def inspect(path: Path, layer: str) -> Inspection:
         columns=[described(key, texts) for key, texts in columns.items()],
         id=next((key for key, texts in columns.items() if tuple(texts) == labels.ids), ""),
         name=name,
-        layers=list_layers(path)[:MOST_COLUMNS],
+        layers=layers,
         layer=layer,
         faults=[
             FaultyRows(
@@ -115,6 +141,7 @@ def inspect(path: Path, layer: str) -> Inspection:
         ],
         picture=sketch(frame.geometry, degrees=_in_degrees(on_earth, frame)),
         on_earth=on_earth,
+        points=(points, int(frame.geometry.count_coordinates().sum()) if points else 0),
     )
 
 
@@ -218,7 +245,7 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
     from judgemap.geo.maps import column_texts, read_areas
     from judgemap.web.studies.upload.faults import settle
 
-    frame = load(path, chosen.layer)
+    frame, _points = load(path, chosen.layer)
     tell(0.2, "Checking the outlines.")
     for field in ("id", "region"):
         if (column := getattr(chosen, field)) not in ("", *frame.columns):
@@ -270,8 +297,8 @@ def match(path: Path, known: Path) -> ReadFigures:
     return ReadFigures(cells, [tidy(note) for note in read.notes])
 
 
-def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
-    """Open a file, if it is not too large."""
+def load(path: Path, layer: str) -> tuple["geopandas.GeoDataFrame", int]:
+    """Open a file, if it has not too many areas; if its outlines are simplified, say how many points they had."""
     import shapely
 
     from judgemap.geo import boundaries
@@ -280,10 +307,14 @@ def load(path: Path, layer: str) -> "geopandas.GeoDataFrame":
     if len(frame) > MOST_AREAS:
         text = _("the file has %(areas)s areas; up to %(most)s can be judged, so use larger areas or part of the map")
         raise ReaderError(text, areas=f"{len(frame):,}", most=f"{MOST_AREAS:,}")
-    if (points := int(shapely.get_num_coordinates(frame.geometry.to_numpy()).sum())) > MOST_POINTS:
+    points = int(shapely.get_num_coordinates(frame.geometry.to_numpy()).sum())
+    if points <= MOST_POINTS:
+        return frame, 0
+    simpler = boundaries.simplified(frame.geometry.to_numpy(), MOST_POINTS)
+    if (left := int(shapely.get_num_coordinates(simpler).sum())) > MOST_POINTS:
         text = _("the outlines have %(points)s points; simplify them to at most %(most)s")
-        raise ReaderError(text, points=f"{points:,}", most=f"{MOST_POINTS:,}")
-    return frame
+        raise ReaderError(text, points=f"{left:,}", most=f"{MOST_POINTS:,}")
+    return frame.set_geometry(simpler, crs=frame.crs), points
 
 
 def placed(frame: "geopandas.GeoDataFrame", crs: str) -> "geopandas.GeoDataFrame":

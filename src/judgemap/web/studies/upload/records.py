@@ -99,6 +99,8 @@ class Inspection(msgspec.Struct, frozen=True):
     faults: list[FaultyRows]
     picture: dict[str, str | int]
     on_earth: Whereabouts
+    points: tuple[int, int] = (0, 0)
+    """How many points the outlines had, and how many are left of a file that was simplified."""
 
 
 class Chosen(msgspec.Struct, frozen=True):

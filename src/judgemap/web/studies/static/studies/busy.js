@@ -11,6 +11,29 @@ for (const form of document.querySelectorAll("form[data-busy]")) {
   });
 }
 
+// A form with a file shows how much of it has been sent, which may take minutes.
+for (const form of document.querySelectorAll("form[data-sending]")) {
+  form.addEventListener("submit", (event) => {
+    if (event.defaultPrevented) return;
+    event.preventDefault();
+    const button = form.querySelector("[aria-busy]");
+    const request = new XMLHttpRequest();
+    request.open("POST", form.action);
+    request.upload.addEventListener("progress", ({ loaded, total }) => {
+      const share = Math.floor((100 * loaded) / total);
+      button.textContent = share < 100 ? form.dataset.sending.replace("{share}", share) : form.dataset.busy;
+    });
+    request.addEventListener("load", () => {
+      if (request.responseURL !== window.location.href) return window.location.assign(request.responseURL);
+      document.open();
+      document.write(request.responseText);
+      document.close();
+    });
+    request.addEventListener("error", () => form.submit());
+    request.send(new FormData(form));
+  });
+}
+
 // If somebody comes back from the next page, the browser may show this one as it was left.
 window.addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) {
