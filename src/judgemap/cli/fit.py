@@ -12,7 +12,7 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.cli.progress import sampling_progress, stoppable, without_ctrl_c
-from judgemap.core.threads import available_cores
+from judgemap.core.threads import available_cores, taking_turns
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons, Direction, read_comparisons
@@ -127,7 +127,7 @@ def _save_and_judge(result: Fit, data: Comparisons, folder: Path) -> Fit:
     """Save a fit and meanwhile assess it; Ctrl-C stops only the latter."""
     from judgemap.study.assess.explain import judge
 
-    with ThreadPoolExecutor(1) as beside:
+    with taking_turns(), ThreadPoolExecutor(1) as beside:
         saved = beside.submit(result.save, folder)
         try:
             with stoppable(f"the fit is in {folder}/, but was not assessed"):

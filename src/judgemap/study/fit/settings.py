@@ -32,7 +32,7 @@ from judgemap.core.model.prior import (
     independent,
 )
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, Watcher
-from judgemap.core.threads import one_thread
+from judgemap.core.threads import one_thread, taking_turns
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
@@ -775,7 +775,7 @@ class Run:
 
         With the correlation of areas, `meanwhile` is called beside it; if that fails, whoever needs it will find out.
         """
-        with one_thread(), ThreadPoolExecutor(1) as beside:
+        with one_thread(), taking_turns(), ThreadPoolExecutor(1) as beside:
             if self.meanwhile is not None and covariance is not None:
                 beside.submit(self.meanwhile, covariance, self.settings.variance)
             began = time.perf_counter()
