@@ -75,6 +75,19 @@ def _examples():
     return {name: functools.cache(getattr(judgemap, name)) for name in names}
 
 
+@functools.cache
+def _names():
+    """What examples use without importing it: the package as jm, and what those of the core begin with."""
+    import judgemap
+    from judgemap.core.design.designs import uniform
+    from judgemap.core.model.counts import count_judged, count_pairs
+    from judgemap.core.model.graph import AreaGraph
+    from judgemap.core.model.prior import FixedVariance, InverseGamma, independent
+
+    core = (uniform, count_judged, count_pairs, AreaGraph, FixedVariance, InverseGamma, independent)
+    return {"jm": judgemap, "tempfile": tempfile} | {each.__name__: each for each in core}
+
+
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave pictures empty, for tests of the words around them: drawing is most of the work of a briefing."""
@@ -97,6 +110,7 @@ def undrawn(monkeypatch):
 def _share_examples(request, monkeypatch):
     if isinstance(request.node, pytest.DoctestItem):
         request.getfixturevalue("undrawn")  # tests/report draws every figure
+        request.getfixturevalue("doctest_namespace").update(_names())
         for name, function in request.getfixturevalue("_examples").items():
             monkeypatch.setattr(f"judgemap.{name}", function)
 

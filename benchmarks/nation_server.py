@@ -116,8 +116,7 @@ def put_study(data: Path, n_areas: int) -> Any:  # noqa: ANN401 - a study
 
     Each has six neighbours, as in a map of rows of 180.
     """
-    from judgemap.geo.drawing.outlines import draw_areas
-    from judgemap.geo.drawing.squares import MadeTile
+    from judgemap.geo.drawing import MadeTile, draw_areas
     from judgemap.geo.maps import read_areas
     from judgemap.study.data.definition import StudyDefinition
     from judgemap.web.accounts.models import Researcher

@@ -23,7 +23,7 @@ import geopandas
 import shapely
 
 from judgemap.errors import StudyError
-from judgemap.geo.drawing.outlines import draw_areas
+from judgemap.geo.drawing import draw_areas
 from judgemap.web import start
 from judgemap.web.studies.upload.drafts import inspect_file, read_file
 from judgemap.web.studies.upload.reading import UNREADABLE

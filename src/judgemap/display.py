@@ -14,7 +14,6 @@ def draw_with(module: str) -> None:
 class Displayed:
     """A value that a notebook shows as a small table or map, warnings first.
 
-    >>> import judgemap as jm
     >>> jm.chicago()._repr_html_().startswith("<div")
     True
     """

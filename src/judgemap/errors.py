@@ -7,7 +7,6 @@ class StudyError(ValueError):
     The command line turns it into exit status 2. A form shows it beside ``field``, if the mistake has one: the name of
     a setting or of a key in study.toml.
 
-    >>> import judgemap as jm
     >>> jm.read_areas("nowhere.gpkg")
     Traceback (most recent call last):
     judgemap.errors.StudyError: ...

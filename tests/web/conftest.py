@@ -20,7 +20,7 @@ from django.db import connection
 from django.test import Client
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.geo.drawing.outlines import draw_areas
+from judgemap.geo.drawing import draw_areas
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher

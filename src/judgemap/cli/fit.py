@@ -72,12 +72,10 @@ def fit(
         ),
     ] = None,
     as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print fit.json instead of the table.", rich_help_panel=inputs.RESULTS),
+        bool, typer.Option("--json", help="Print fit.json instead of the table.", rich_help_panel=inputs.RESULTS)
     ] = False,
     force: Annotated[
-        bool,
-        typer.Option("--force", help="Overwrite an earlier fit in the folder.", rich_help_panel=inputs.RESULTS),
+        bool, typer.Option("--force", help="Overwrite an earlier fit in the folder.", rich_help_panel=inputs.RESULTS)
     ] = False,
 ) -> None:
     """Fit a model to comparisons: writes areas.csv, areas.geojson, posterior.nc, fit.json, and clusters.csv.

@@ -8,14 +8,7 @@ import typer
 
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Direction
-from judgemap.study.data.exchange import (
-    Columns,
-    Imported,
-    Side,
-    all_notes,
-    import_table,
-    save_import,
-)
+from judgemap.study.data.exchange import Columns, Imported, Side, all_notes, import_table, save_import
 
 app = typer.Typer(
     name="import",

@@ -11,15 +11,7 @@ import typer
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import Contiguity
 from judgemap.geo.maps import Areas, read_areas, read_edges, read_names
-from judgemap.study.fit.settings import (
-    DEFAULTS,
-    EFFECTS,
-    SETTINGS,
-    FitSettings,
-    Setting,
-    draw_seed,
-    option_of,
-)
+from judgemap.study.fit.settings import DEFAULTS, EFFECTS, SETTINGS, FitSettings, Setting, draw_seed, option_of
 
 Options = dict[str, tuple[Any, Any]]
 """A command's options: the annotation and the default of each, by name."""

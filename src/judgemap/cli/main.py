@@ -30,10 +30,7 @@ GROUPS = {
         "fit": "Fit a model to comparisons: the risk map.",
         "report": "Write a fit's briefing, or its figures.",
     },
-    "Data": {
-        "import": "Read data from other tools.",
-        "export": "Export a fit for other programs or for replication.",
-    },
+    "Data": {"import": "Read data from other tools.", "export": "Export a fit for other programs or for replication."},
     "Studies": {
         "study": "Make, run, export and back up studies without a browser.",
         "schedule": "Draw a list of pairs to ask.",

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from judgemap.study.fit.result import Fit
 
 ByOption = Annotated[
-    str | None,
-    typer.Option(help="Results by district or other group: a boundary file, or a column of the figures."),
+    str | None, typer.Option(help="Results by district or other group: a boundary file, or a column of the figures.")
 ]
 WeightedByOption = Annotated[
     str, typer.Option(help="How areas count in their group: equal, area (surface), or a column of the figures.")
@@ -46,8 +45,7 @@ def report(
         typer.Option(help="Results of the clustering model beside one without clusters, or the other way round."),
     ] = None,
     against: Annotated[
-        list[str] | None,
-        typer.Option(help="Another fit to compare with, as in 'without judge 12=DIR'. Repeatable."),
+        list[str] | None, typer.Option(help="Another fit to compare with, as in 'without judge 12=DIR'. Repeatable.")
     ] = None,
     pdf: Annotated[
         bool, typer.Option("--pdf", help="Also as PDF, two pages and an annex; needs Chromium or Chrome.")
@@ -65,8 +63,7 @@ def report(
     by: ByOption = None,
     weighted_by: WeightedByOption = "equal",
     column: Annotated[
-        list[str] | None,
-        typer.Option(help="Hold the map against a column of the fit's figures. Repeatable."),
+        list[str] | None, typer.Option(help="Hold the map against a column of the fit's figures. Repeatable.")
     ] = None,
 ) -> None:
     """Write the briefing of a fit, one self-contained page in plain language, or all its figures, or both.
@@ -200,8 +197,7 @@ def export(
     ] = None,
     study: Annotated[Path | None, typer.Option(help="For a replication archive: study.toml, if you have one.")] = None,
     areas: Annotated[
-        Path | None,
-        typer.Option(help="For a replication archive: the map, if the prior uses centroids."),
+        Path | None, typer.Option(help="For a replication archive: the map, if the prior uses centroids.")
     ] = None,
     id_column: Annotated[str | None, typer.Option("--id", help="The map's id column; guessed if left out.")] = None,
     view: MapView = None,

@@ -11,14 +11,7 @@ from judgemap.core.design.schedule import ListOptions
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.fit.folder import check_file
-from judgemap.study.plan.schedules import (
-    ALPHA,
-    DESIGNS,
-    DIFFER,
-    known_around,
-    read_known,
-    read_weights,
-)
+from judgemap.study.plan.schedules import ALPHA, DESIGNS, DIFFER, known_around, read_known, read_weights
 from judgemap.study.plan.schedules import schedule as draw
 
 if TYPE_CHECKING:

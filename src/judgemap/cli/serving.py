@@ -44,8 +44,7 @@ def serve(
         typer.Option(help="Port for Prometheus, at /metrics; do not expose it to the internet.", min=1, max=65535),
     ] = None,
     new_key: Annotated[
-        bool,
-        typer.Option("--new-key", help="Use another secret key than the one that the database was used with."),
+        bool, typer.Option("--new-key", help="Use another secret key than the one that the database was used with.")
     ] = False,
 ) -> None:
     """Serve studies to judges and researchers, until Ctrl-C.

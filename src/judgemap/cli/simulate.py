@@ -191,13 +191,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def _simulate(
-    kind: "type[Experiment]",
-    small: dict[str, int],
-    areas: Areas,
-    run: Run,
-    *,
-    sets: int | None,
-    **given: object,
+    kind: "type[Experiment]", small: dict[str, int], areas: Areas, run: Run, *, sets: int | None, **given: object
 ) -> None:
     """Run the sets that are missing, and write sets.csv and summary.csv.
 

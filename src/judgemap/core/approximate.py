@@ -236,8 +236,6 @@ def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
     If α² is not fixed, it is chosen to agree with the strengths found: log α² is the most likely one given λᵀC⁻¹λ, at
     its mean. (Found by the secant method in log α².)
 
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import independent
     >>> nearest = gaussian(Model(count_pairs([0] * 3, [1] * 3, n_areas=2), independent(2), FixedVariance(9.0)))
     >>> nearest.mean.round(2)
     array([ 2.04, -2.04])

@@ -68,7 +68,6 @@ def read_table(path: str | Path, required: Sequence[str] = ()) -> Table:
     Of a spreadsheet (.xlsx), the first sheet is read. Blank lines are skipped, columns beyond the required ones are
     kept, and columns without a name are dropped.
 
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "edges.csv")
     ...     _ = path.write_text("area_a;area_b\n1;2\n\n2;3\n")

@@ -150,7 +150,6 @@ def read_figures(source: "str | Path | pd.DataFrame", areas: Areas, *, id: str |
     Examples
     --------
     >>> import pandas as pd
-    >>> from judgemap.core.model.graph import AreaGraph
     >>> areas = Areas(("1", "2", "3"), ("Ash", "Beech", "Cedar"), AreaGraph(3, []))
     >>> table = pd.DataFrame({"ward": ["Cedar", "Ash", "Oak"], "income": [0.3, 0.1, 0.2]})
     >>> figures = read_figures(table, areas)
@@ -306,7 +305,6 @@ def regions_of(areas: Areas) -> tuple[str, tuple[str, ...]] | None:
 
     They are the first column of its figures that has few enough groups, or else part of the areas' names.
 
-    >>> from judgemap.core.model.graph import AreaGraph
     >>> regions_of(Areas(("1", "2", "3", "4"), ("Ash 1", "Ash 2", "Elm 1", "Elm 2"), AreaGraph(4, [])))
     ('region', ('Ash', 'Ash', 'Elm', 'Elm'))
     """

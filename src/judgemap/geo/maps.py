@@ -517,7 +517,6 @@ def read_edges(
 
     Examples
     --------
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "edges.csv")
     ...     _ = path.write_text("area_a,area_b\n1,2\n2,10\n")
@@ -551,7 +550,6 @@ def _given_labels(neighbours: Neighbours, names: "str | Path | Sequence[str] | N
 def read_names(path: str | Path) -> Areas:
     r"""Read areas with neither a map nor neighbours from a table ``id,name``: areas are independent.
 
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "areas.csv")
     ...     _ = path.write_text("id,name\n1,Ash\n2,Beech\n")

@@ -54,7 +54,6 @@ def areas_table(fit: Fit) -> pd.DataFrame:
 
     If judges differ, ``view`` says whose map it is: the population's or the panel's.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> areas_table(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).shape
     (77, 11)
@@ -67,7 +66,6 @@ def areas_table(fit: Fit) -> pd.DataFrame:
 def draws_table(fit: Fit) -> pd.DataFrame:
     """Return every draw of every area's risk, one row per draw and area: chain, draw, area, risk.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> draws_table(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).columns.to_list()
     ['chain', 'draw', 'area', 'risk']
@@ -82,7 +80,6 @@ def write_download(fit: Fit, kind: str, path: str | Path, by: By = None) -> Path
 
     ``by`` gives results by group, or rates too.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -219,7 +216,6 @@ def _write_draws(fit: Fit, by: By, path: Path) -> None:  # noqa: ARG001 - `OF_GR
 def wide_draws(fit: Fit) -> pd.DataFrame:
     """Return every draw in the layout of the R package posterior: a row per draw, a column per area's risk, and α².
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> wide_draws(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).columns[:4].to_list()
     ['.chain', '.iteration', '.draw', 'risk[1]']
@@ -298,7 +294,6 @@ def replication(
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -330,7 +325,6 @@ def replication(
 def settings_of(fit: Fit) -> FitSettings:
     """Return settings from which a command makes the same fit; not if its prior was built in Python.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100, alpha=3.0)
     >>> settings_of(fit).options()
@@ -493,7 +487,6 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
 
     speedyBBT's model is ours with α² inferred and no ties. Return the number of decided answers it will read.
 
-    >>> import tempfile, judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> with tempfile.TemporaryDirectory() as folder:

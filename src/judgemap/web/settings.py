@@ -276,7 +276,7 @@ CACHES = {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
         "LOCATION": "accounts_count",
         "OPTIONS": {"MAX_ENTRIES": 1_000_000},
-    },
+    }
 }
 """Rate limits keep their counts in the database, so that all processes share them, until they expire.
 

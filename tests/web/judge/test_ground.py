@@ -10,7 +10,7 @@ import shapely
 from town_making import CREDIT, town
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.geo.drawing.outlines import draw_areas
+from judgemap.geo.drawing import draw_areas
 from judgemap.geo.maps import Areas
 from judgemap.web.people.export import base_map_files
 from judgemap.web.studies.making import create_study

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from judgemap.web.judge.places import gazetteer
 from judgemap.web.results import forgetting, risk_map, running
-from judgemap.web.results.layers import layer_makers
 from judgemap.web.results.models import FitArea, FitRun
+from judgemap.web.results.risk_map import layer_makers
 from judgemap.web.studies.models import Tile
 
 

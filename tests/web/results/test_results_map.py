@@ -22,8 +22,7 @@ from judgemap.study.assess.findings import Findings
 from judgemap.study.data.comparisons import Outcome
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.people.export import export_study
-from judgemap.web.results.layers import layer_makers
-from judgemap.web.results.risk_map import Asked
+from judgemap.web.results.risk_map import Asked, layer_makers
 
 
 def minus(value: float) -> str:

@@ -10,9 +10,7 @@ from shapely.affinity import affine_transform
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.geo.drawing.outlines import draw_areas, stored_path, svg_path
-from judgemap.geo.drawing.scenes import LARGEST, Simplified
-from judgemap.geo.drawing.squares import Square, packed_rings
+from judgemap.geo.drawing import LARGEST, Simplified, Square, draw_areas, packed_rings, stored_path, svg_path
 from judgemap.geo.maps import Areas
 
 

@@ -8,9 +8,9 @@ import pytest
 import shapely
 from django.urls import reverse
 
+from judgemap.geo.drawing import Square
 from judgemap.geo.drawing import outlines as display
 from judgemap.geo.drawing import squares as tiles
-from judgemap.geo.drawing.squares import Square
 from judgemap.web.studies import making
 from judgemap.web.studies.models import Edge, Tile
 

@@ -211,7 +211,6 @@ def contradicted(counts: PairCounts) -> bool:
     If none do, every order that agrees with the answers becomes likelier as its areas move apart, and only the prior
     keeps them together.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> contradicted(count_pairs([0, 1], [1, 2], n_areas=3)), contradicted(count_pairs([0, 1, 2], [1, 2, 0], n_areas=3))
     (False, True)
     """
@@ -272,8 +271,6 @@ def log_evidence(model: Model) -> float:
     ℓ(λ̂) − λ̂ᵀC⁻¹λ̂/(2α²) − ½ log det(I + α²FᵀHF), with C = FFᵀ and H = XᵀWX at the mode λ̂. If the answers come from one
     prior, another makes them x times as probable in at most one study in x.
 
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import independent
     >>> counts = count_pairs([0] * 9, [1] * 9, n_areas=2)
     >>> bool(log_evidence(Model(counts, independent(2), FixedVariance(4.0))) > 9 * np.log(0.5))
     True
@@ -302,7 +299,6 @@ def log_parts(reach: Reach, first: IntArray, second: IntArray, first_won: BoolAr
 
     If others guess too, their map is flatter than what a judge knows, hence a > 1.
 
-    >>> from judgemap.core.model.graph import AreaGraph
     >>> path = Reach.on(AreaGraph(9, [(i, i + 1) for i in range(8)]))
     >>> near, far, yes = np.repeat([0, 1], 20), np.repeat([8, 7], 20), np.ones(40, bool)
     >>> known, guessed = np.tile([0.9], 40), np.where(np.arange(40) % 2, 0.9, 0.1)
@@ -349,7 +345,6 @@ def differ_share(
 
     ``chance`` is P(first is chosen | it is not a tie) at a given difference of strengths; ties make it steeper.
 
-    >>> from judgemap.core.model.counts import count_judged
     >>> rows = [0] * 50 + [1] * 50
     >>> counts = count_judged(rows, [0] * 100, [1] * 100, [1] * 50 + [-1] * 50, n_areas=2, n_judges=2)
     >>> differ_share(np.random.default_rng(1), counts, np.zeros((99, 2)))

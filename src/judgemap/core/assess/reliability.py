@@ -30,7 +30,6 @@ def unpooled(counts: PairCounts) -> Estimates:
     half a loss against a phantom area of strength 0: the maximum of ℓ(λ) + Σ[λ_i/2 − log(1 + e^{λ_i})] always exists.
     Standard errors are the square roots of the diagonal of K(XᵀWX + diag p(1 − p))⁻¹K, K centring.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> unpooled(count_pairs([0] * 20, [1] * 20, n_areas=2)).strengths.round(2)
     array([ 1.97, -1.97])
     """

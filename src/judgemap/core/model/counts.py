@@ -71,9 +71,7 @@ class PairCounts:
         array([2, 2, 0])
         """
         return np.bincount(
-            np.concatenate([self.first, self.second]),
-            weights=np.concatenate([self.n, self.n]),
-            minlength=self.n_areas,
+            np.concatenate([self.first, self.second]), weights=np.concatenate([self.n, self.n]), minlength=self.n_areas
         ).astype(np.int64)
 
     def excess(self) -> FloatArray:

@@ -39,7 +39,6 @@ def standardised(values: FloatArray) -> FloatArray:
 def with_covariates(covariance: Covariance, Z: FloatArray, g: float = SPREAD) -> Covariance:
     """Return C + g Z Zᵀ, under the name of C; its inverse by Woodbury's identity.
 
-    >>> from judgemap.core.model.prior import independent
     >>> with_covariates(independent(2), np.array([[-1.0], [1.0]])).matrix
     array([[ 2., -1.], [-1.,  2.]])
     """
@@ -59,7 +58,6 @@ def draw_effects(
 ) -> FloatArray:
     """Draw β, (draws, columns), given draws of λ, (draws, areas), and of α², (draws,); ``covariance`` is C alone.
 
-    >>> from judgemap.core.model.prior import independent
     >>> Z = np.array([[-1.0], [1.0]])
     >>> strengths = np.tile([-3.0, 3.0], (1000, 1))
     >>> drawn = draw_effects(np.random.default_rng(1), independent(2), Z, strengths, np.ones(1000))

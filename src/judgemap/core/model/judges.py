@@ -148,8 +148,6 @@ class Parts:
 class PanelModel:
     """Counts by judge, the covariance of the strengths, the prior of α², and which parts are on.
 
-    >>> from judgemap.core.model.counts import count_judged
-    >>> from judgemap.core.model.prior import InverseGamma, independent
     >>> counts = count_judged([0, 1], left=[0, 1], right=[1, 0], choice=[1, 0], n_areas=2, n_judges=2)
     >>> PanelModel(counts, independent(2), InverseGamma(), Parts(ties=TieRule.RAO_KUPPER)).n_judges
     2
@@ -187,7 +185,6 @@ class PanelModel:
 def as_one_judge(counts: PairCounts) -> JudgedCounts:
     """Attribute all comparisons to one judge, sides unknown, for the parts that do not depend on the judge.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> as_one_judge(count_pairs([0], [1], n_areas=2)).first_left
     array([-1])
     """
@@ -245,7 +242,6 @@ def draw_panel(
 ) -> Panel:
     """Draw a panel from the prior.
 
-    >>> from judgemap.core.model.prior import InverseGamma, independent
     >>> draw_panel(np.random.default_rng(1), independent(3), InverseGamma(3, 3), Parts(), n_judges=2).views.shape
     (2, 3)
     """

@@ -303,7 +303,6 @@ VariancePrior = HalfNormal | InverseGamma | FixedVariance
 class Model:
     """logit P(i beats j) = λ_i − λ_j, λ ~ N(0, α² C), α² fixed or with a prior.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> Model(count_pairs([0], [1], n_areas=2), independent(2), InverseGamma()).counts.total
     1
     """

@@ -175,8 +175,6 @@ def sample(
 ) -> Draws:
     """Draw ``strengths`` and ``log_variance`` = log α² from the posterior of ``model`` with the named sampler.
 
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import InverseGamma, independent
     >>> model = Model(count_pairs([0, 0, 1], [1, 2, 2], n_areas=3), independent(3), InverseGamma(3, 3))
     >>> sample(np.random.default_rng(1), model, plan=Plan(chains=2, draws=50)).strengths.shape
     (2, 50, 3)
@@ -199,7 +197,6 @@ def sample_sparse(
 ) -> Draws:
     """Draw ``strengths`` (in single precision), ``log_variance`` and ``tie_chance`` from the posterior of a large map.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> from judgemap.core.model.prior import InverseGamma
     >>> from judgemap.core.samplers.sparse.model import Independent, SparseModel
     >>> counts = count_pairs([0, 0, 1], [1, 2, 2], n_areas=3)
@@ -229,7 +226,6 @@ def sample_clusters(
     integrated out.
 
     >>> from judgemap.core.model.clusters import ClusterPrior
-    >>> from judgemap.core.model.counts import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
     >>> sample_clusters(np.random.default_rng(1), model, Plan(chains=2, draws=50, thin=2))["labels"].shape
     (2, 50, 3)

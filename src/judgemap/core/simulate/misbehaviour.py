@@ -13,17 +13,7 @@ from scipy.optimize import brentq
 
 from judgemap.core.model.counts import JudgedCounts, count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    Panel,
-    Parts,
-    Reach,
-    Side,
-    Smoothness,
-    answer,
-)
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, Parts, Reach, Side, Smoothness, answer
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
 from judgemap.core.simulate.trials import draw_pairs

@@ -101,7 +101,6 @@ class Merits(NamedTuple):
 def ask_from(design: PairDesign) -> Asker:
     """Ask every judge pairs drawn independently from a design.
 
-    >>> from judgemap.core.design.designs import uniform
     >>> ask_from(uniform(3))(np.random.default_rng(1), np.zeros((4, 3)), 50).shape
     (4, 50, 2)
     """
@@ -127,8 +126,6 @@ def trial(
     ones. The result has the shape (answers each and, last, unlimited answers; judges; measures). The same generator
     gives the same numbers on any machine with any number of cores.
 
-    >>> from judgemap.core.design.designs import uniform
-    >>> from judgemap.core.model.prior import independent
     >>> rng, people = np.random.default_rng(1), Population(independent(5), 3.0, np.eye(5))
     >>> truth = 3 * people.covariance.draw(rng, 1)[0]
     >>> merits = trial(rng, truth, people, ask_from(uniform(5)), ([4, 8], [10, 40]), top=1)
@@ -168,7 +165,6 @@ def assess(
 ) -> Merits:
     """Compare an estimate from answers with this information with the true strengths.
 
-    >>> from judgemap.core.model.prior import independent
     >>> truth = np.array([2.0, 1.0, 0.0, -3.0])
     >>> merits = assess(Population(independent(4), 3.0, np.eye(4)), 1e4 * np.eye(4), truth + 0.1, truth, top=1)
     >>> merits.rank_error, merits.found, round(merits.sd, 3)
@@ -194,12 +190,7 @@ def _ask_from(design: PairDesign, rng: np.random.Generator, own: FloatArray, siz
 
 
 def _ask_adaptively(
-    covariance: Covariance,
-    alpha: float,
-    temperature: float,
-    rng: np.random.Generator,
-    own: FloatArray,
-    size: int,
+    covariance: Covariance, alpha: float, temperature: float, rng: np.random.Generator, own: FloatArray, size: int
 ) -> IntArray:
     nothing = np.empty(0, dtype=np.int64)
     counts = PairCounts(own.shape[1], nothing, nothing, nothing, nothing)

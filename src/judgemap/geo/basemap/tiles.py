@@ -18,7 +18,7 @@ import shapely
 
 from judgemap.errors import StudyError
 from judgemap.geo.basemap.kinds import BY_NAME, KINDS, LEAST_TO_GIVE_UP, NAMED_FROM, PLACES, ROADS
-from judgemap.geo.drawing.squares import Shapes, clipped
+from judgemap.geo.drawing import Shapes, clipped
 
 if TYPE_CHECKING:
     from judgemap.geo.basemap.extract import Extract  # imports geopandas

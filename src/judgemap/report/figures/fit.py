@@ -67,7 +67,6 @@ class Recovery:
 def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
     """Compare a fit with the risk that its data were simulated from; only differences in risk count.
 
-    >>> import judgemap as jm
     >>> study = jm.simulate_study(np.random.default_rng(1), jm.chicago())
     >>> fit = jm.fit_spatial(study.data, study.areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> recovery(fit, study.true_risk).correlation > 0.9

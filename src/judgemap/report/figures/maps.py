@@ -20,7 +20,7 @@ from judgemap.core.model.prior import Covariance
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
-from judgemap.geo.drawing.squares import LARGE
+from judgemap.geo.drawing import LARGE
 from judgemap.geo.figures import regions_of
 from judgemap.geo.maps import Areas
 from judgemap.report.figures import layout as network
@@ -213,7 +213,6 @@ def ground(areas: Areas) -> Ground:
 
     The last few layouts are cached, because a report draws the same map many times.
 
-    >>> from judgemap.core.model.graph import AreaGraph
     >>> ground(Areas(("1", "2"), ("Castle", "Trent"), AreaGraph(2, [[0, 1]]))).is_map
     False
     """
@@ -328,7 +327,6 @@ def risk_map(fit: Fit, title: str = "", *, regions: ByRegion | None = None, ax: 
 
     Given ``regions``, number the ten highest of those, each on an area in its middle.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> picture = risk_map(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))
     >>> picture.alt[:44]
@@ -377,7 +375,6 @@ def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None)
 def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title: str = "") -> Picture:
     """Draw the prior correlation C_ij / √(C_ii C_jj) of one area, given by id or name, with all others.
 
-    >>> import judgemap as jm
     >>> areas = jm.chicago()
     >>> prior_correlation_map(areas, jm.prior_covariance(areas), "Hyde Park").caption[:45]
     'What we learn about Hyde Park (outlined) is a'
@@ -431,7 +428,6 @@ def choropleth(
     `numbered` and `outlined` are positions in the order of `areas`. The map is drawn on ``ax`` or on a new figure.
     Areas without outlines are drawn as the circles of a network.
 
-    >>> from judgemap.core.model.graph import AreaGraph
     >>> areas = Areas(("1", "2"), ("Castle", "Trent"), AreaGraph(2, [[0, 1]]))
     >>> choropleth(areas, [0.2, 0.8], CHANCE).alt
     'Network drawing of 2 areas shaded by probability. Highest: Trent, Castle; lowest: Castle, Trent.'

@@ -36,7 +36,6 @@ def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
 def how_alike(schedule: Schedule) -> str:
     """Say how many pairs are about as likely as the most likely one, because the few listed may not stand out.
 
-    >>> import judgemap as jm
     >>> how_alike(jm.schedule(jm.chicago(), "uniform", 77, seed=1))
     'All 2,926 pairs are equally likely.'
     """
@@ -58,7 +57,6 @@ def how_alike(schedule: Schedule) -> str:
 def how_often(schedule: Schedule) -> str:
     """Say in a sentence how often areas come up: with the design, and in this list.
 
-    >>> import judgemap as jm
     >>> how_often(jm.schedule(jm.chicago(), "uniform", 77, seed=1))[:61]
     'With the uniform design, every area comes up 2.0 times on ave'
     """

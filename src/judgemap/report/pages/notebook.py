@@ -38,7 +38,6 @@ class FitPlots:
 
     ``fit.plot()`` is the map; ``figsize`` is the size of a new figure in inches.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> fit.plot.alpha().get_xlabel()

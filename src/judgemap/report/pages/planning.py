@@ -124,7 +124,6 @@ def curves(plan: StudyPlan) -> Picture:
 def plan_page(plan: StudyPlan) -> str:
     """Return the plan as one self-contained page.
 
-    >>> import judgemap as jm
     >>> html = plan_page(jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6))
     >>> "200 comparisons (4 judges × 50)" in html
     True
@@ -346,7 +345,6 @@ def grid_table(plan: StudyPlan) -> Table:
 def grid_picture(plan: StudyPlan) -> Picture:
     """Draw uncertainty as contours over judges and answers each, and as lines against answers each.
 
-    >>> import judgemap as jm
     >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
     >>> grid_picture(plan).alt[:51]
     'Lines of uncertainty of the population’s map agains'
@@ -368,11 +366,7 @@ def grid_picture(plan: StudyPlan) -> Picture:
         lines.set_ylabel("uncertainty (sd)")
         lines.set_xlabel("answers each; a line for each number of judges")
         lines.grid(axis="y", color=FAINT, linewidth=0.6)
-        for axes, axis, ticks in (
-            (grid, "x", plan.panels),
-            (grid, "y", plan.answers),
-            (lines, "x", plan.answers),
-        ):
+        for axes, axis, ticks in ((grid, "x", plan.panels), (grid, "y", plan.answers), (lines, "x", plan.answers)):
             getattr(axes, f"set_{axis}scale")("log")
             getattr(axes, f"set_{axis}ticks")(ticks, [f"{tick:,}" for tick in ticks])
             axes.minorticks_off()

@@ -19,7 +19,7 @@ from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
-from judgemap.geo.drawing.squares import LARGE
+from judgemap.geo.drawing import LARGE
 from judgemap.geo.figures import MAPS, Figures, read_figures, regions_of
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.findings import EQUAL, Beside, Follows, StandsOut

@@ -64,7 +64,6 @@ class Comparisons(Displayed):
     time of the answer (seconds since 1970, UTC); both are nan if unknown. ``winner_is`` says what judges were asked:
     whether the area they choose has the lower or the higher rate.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> len(data), data.outcome[:2], data.outcome_words[:2].tolist(), data.winner_is
     (1848, array([0, 0]), ['left', 'left'], 'lower')
@@ -230,7 +229,6 @@ class Comparisons(Displayed):
     def by_judge(self) -> JudgedCounts:
         """Count by judge, pair and side, for models in which judges differ.
 
-        >>> import judgemap as jm
         >>> jm.example_study(seed=1)[1].by_judge().n_judges
         12
         """
@@ -406,7 +404,6 @@ def read_comparisons(source: object, areas: Areas, winner_is: Direction = "lower
 
     Examples
     --------
-    >>> import tempfile, judgemap as jm
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "comparisons.csv")
     ...     _ = path.write_text("judge,left,right,outcome\nann,Loop,Lake View,left\nann,Loop,Uptown,tie\n")

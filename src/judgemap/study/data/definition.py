@@ -193,7 +193,6 @@ def _one_of(key: str, value: object, choices: Sequence[str]) -> None:
 def read_definition(path: str | Path) -> StudyDefinition:
     r"""Read a study.toml.
 
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "study.toml")
     ...     _ = path.write_text('title = "Wards"\nquestion = "Which?"\ndirection = "lower"\nrecomended = 20\n')

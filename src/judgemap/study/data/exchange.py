@@ -174,7 +174,6 @@ def _worded(text: str, numbers: dict[str, str], place: str) -> str:
 def import_table(path: str | Path, columns: Columns | None = None, ones: Side = "first") -> Imported:
     r"""Read a plain table of comparisons; columns that are not given are guessed from their names.
 
-    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "games.csv")
     ...     _ = path.write_text("home,away,score\nAsh,Elm,1\nElm,Fir,0\n")

@@ -18,14 +18,7 @@ from judgemap.errors import NotInstalledError, StudyError
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import numbers_first
 from judgemap.study.data.comparisons import Direction
-from judgemap.study.data.exchange import (
-    Answer,
-    Columns,
-    Imported,
-    Side,
-    guess_columns,
-    read_answers,
-)
+from judgemap.study.data.exchange import Answer, Columns, Imported, Side, guess_columns, read_answers
 
 if TYPE_CHECKING:
     import geopandas

@@ -23,26 +23,10 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.findings import Group, Grouping, is_placed
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit.draws import (
-    diagnose,
-    evenly,
-    named_draws,
-    named_pairs,
-    named_statistics,
-)
+from judgemap.study.fit.draws import diagnose, evenly, named_draws, named_pairs, named_statistics
 from judgemap.study.fit.named import by_draw
-from judgemap.study.fit.record import (
-    GOOD_GAP,
-    Note,
-    NoteKind,
-    begin_record,
-    data_notes,
-)
-from judgemap.study.fit.result import (
-    WORK,
-    Fit,
-    tie_sentence,
-)
+from judgemap.study.fit.record import GOOD_GAP, Note, NoteKind, begin_record, data_notes
+from judgemap.study.fit.result import WORK, Fit, tie_sentence
 from judgemap.study.fit.settings import LOSSES, Run
 
 
@@ -79,7 +63,6 @@ class ClusterFit(Fit):
     ``posterior`` has ``cluster`` (chain, draw, area), whose labels have meaning only within a draw, ``n_clusters`` and
     ``log_posterior`` instead of ``alpha2``, and ``theta`` (Rao and Kupper's θ) if there are ties.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=50, draws=50, thin=1)
     >>> list(fit.clusters.columns), fit.co_clustering.shape

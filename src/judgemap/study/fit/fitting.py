@@ -135,7 +135,6 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> list(fit.areas.columns[:4])
@@ -188,7 +187,6 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
     >>> fit.record.model
@@ -247,7 +245,6 @@ def fit_clusters(  # noqa: PLR0913 - all that can be asked for, so that `help` s
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_clusters(data, areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
     >>> list(fit.clusters.columns)

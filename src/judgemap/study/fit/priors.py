@@ -83,7 +83,6 @@ def prior_covariance(areas: Areas, kind: str = PLAIN, length: float | None = Non
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas = jm.chicago()
     >>> C = prior_covariance(areas, "exponential", length=5.0).matrix
     >>> C.shape

@@ -138,7 +138,6 @@ class Diagnostics:
 class FitRecord:
     """How a fit was made, from what, by which software, and what to bear in mind about it.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> record = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100).record
     >>> record.model, record.correlation, record.assumed, record.plan.draws
@@ -310,12 +309,7 @@ def json_value(value: Any, figures: int | None = None) -> Any:  # noqa: ANN401 -
 _version = cache(version)
 """Cached, because looking up a package's version means reading all its metadata, which takes as long as a short run."""
 
-UNDECIDED = {
-    Outcome.TIE: "tie",
-    Outcome.SKIPPED: "skipped",
-    Outcome.UNKNOWN: "unknown",
-    Outcome.OPEN: "not answered",
-}
+UNDECIDED = {Outcome.TIE: "tie", Outcome.SKIPPED: "skipped", Outcome.UNKNOWN: "unknown", Outcome.OPEN: "not answered"}
 
 
 def begin_record(

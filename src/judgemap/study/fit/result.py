@@ -18,12 +18,7 @@ from judgemap.core.model.covariates import with_covariates
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
-from judgemap.core.samplers.diagnostics import (
-    GOOD_ESS,
-    GOOD_RHAT,
-    Sampling,
-    assess_sampling,
-)
+from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT, Sampling, assess_sampling
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, drawn
 from judgemap.errors import StudyError
@@ -62,7 +57,6 @@ class Fit(Displayed):
     the mean strength, which comparisons cannot determine; and ``alpha2``, the prior variance α². `inference_data` has
     the same for xarray and ArviZ.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> list(fit.areas.columns[:4]), fit.risk.shape
@@ -107,7 +101,6 @@ class Fit(Displayed):
 
         Examples
         --------
-        >>> import judgemap as jm
         >>> areas, data = jm.example_study(seed=1)
         >>> jm.fit_spatial(data, areas, seed=1, chains=2, draws=100).summary()
         1,848 comparisons of 77 areas by 12 judges, seed 1.
@@ -172,7 +165,6 @@ class Fit(Displayed):
 
         Examples
         --------
-        >>> import judgemap as jm
         >>> areas, data = jm.example_study(seed=1)
         >>> frame = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100).to_frame()
         >>> frame.crs.to_epsg(), frame.loc["32", "name"]
@@ -581,7 +573,6 @@ def load_fit(folder: str | Path) -> Fit:
 
     Examples
     --------
-    >>> import tempfile, judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -110,7 +110,6 @@ class StudyPlan(Displayed):
     was tried. ``grid`` has its measures by answers each (the last row is for unlimited answers: each judge's own map is
     known exactly, but the population's is not), numbers of judges, and measure, averaged over simulations.
 
-    >>> import judgemap as jm
     >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
     >>> plan.planned, plan.designs, plan.lengths
     (200, ('uniform', 'naive'), (50, 100, 150, 200, 300))
@@ -204,7 +203,6 @@ class StudyPlan(Displayed):
         design, measure
             As for `curve`.
 
-        >>> import judgemap as jm
         >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
         >>> plan.against("uniform", "u1").middle
         1.0
@@ -253,7 +251,6 @@ class StudyPlan(Displayed):
         0 means fewer than the fewest in the grid, inf more than half of the most. If judges were all alike, every
         doubling would gain up to 29 %.
 
-        >>> import judgemap as jm
         >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, judge_spread=1.0, designs=("uniform",), simulations=6)
         >>> plan.helps_little < 200
         True
@@ -380,7 +377,6 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
     >>> few, *_, many = plan.expected("uniform", "rank_error")
     >>> few.middle > many.middle

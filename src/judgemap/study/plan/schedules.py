@@ -43,7 +43,6 @@ class Schedule(Displayed):
     the design draws the pair, regardless of sides; ``repeat_of`` is the position of the pair that this one repeats,
     counted from 1, or 0. ``design`` is the distribution over pairs of positions in ``areas``.
 
-    >>> import judgemap as jm
     >>> drawn = jm.schedule(jm.chicago(), design="uniform", pairs=100, seed=1)
     >>> len(drawn), drawn.name, drawn.to_frame().columns[:3].tolist()
     (100, 'uniform', ['position', 'left', 'right'])
@@ -159,7 +158,6 @@ def schedule(
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> drawn = jm.schedule(jm.chicago(), design="principal", pairs=500, seed=1)
     >>> list(drawn.to_frame().columns)
     ['position', 'left', 'right', 'left_name', 'right_name', 'probability']
@@ -256,7 +254,6 @@ def known_around(areas: Areas, home: str, count: int) -> list[str]:
 
     These are the areas that a judge who lives there knows; pass them to `schedule` as ``knows``.
 
-    >>> import judgemap as jm
     >>> known_around(jm.chicago(), "Loop", 4)
     ['32', '8', '28', '33']
     """

@@ -190,7 +190,6 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
 
     Raises a `StudyError` if the folder holds another study, or the same one with other settings.
 
-    >>> import tempfile
     >>> from judgemap.study.simulations.runner import on_cores
     >>> from judgemap.study.simulations.scheduling import Scheduling
     >>> ring = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]])

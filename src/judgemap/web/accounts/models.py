@@ -56,17 +56,11 @@ class Invitation(models.Model):
     is_first = models.BooleanField(default=False)
     """Whether it creates the first researcher: it is void once there is one."""
 
-    def __str__(self) -> str:
-        return f"invitation {self.pk}"
-
 
 class ServerKey(models.Model):
     """A fingerprint of the secret key with which this database is used, in one row."""
 
     fingerprint = models.CharField(max_length=64)
-
-    def __str__(self) -> str:
-        return self.fingerprint
 
 
 class Count(models.Model):
@@ -75,6 +69,3 @@ class Count(models.Model):
     cache_key = models.CharField(max_length=255, primary_key=True)
     value = models.TextField()
     expires = models.DateTimeField(db_index=True)
-
-    def __str__(self) -> str:
-        return self.cache_key

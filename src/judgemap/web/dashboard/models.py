@@ -20,9 +20,6 @@ class StudyCounts(models.Model):
     names = models.JSONField()
     """The judges' names, in the order of their places in ``rows``."""
 
-    def __str__(self) -> str:
-        return f"counts of {self.study_id}"
-
 
 # When a judge withdraws, the counts go in the same transaction.
 keep_trigger(

@@ -15,12 +15,7 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Comparisons, Outcome
 from judgemap.study.data.definition import OwnWords, StudyDefinition
-from judgemap.study.data.example import (
-    PER_JUDGE,
-    SimulatedStudy,
-    chicago,
-    simulate_study,
-)
+from judgemap.study.data.example import PER_JUDGE, SimulatedStudy, chicago, simulate_study
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.joining import invite

@@ -16,13 +16,7 @@ from django.db.models.expressions import Func
 from numpy.typing import NDArray
 
 from judgemap.core.types import BoolArray, FloatArray, IntArray
-from judgemap.study.data.comparisons import (
-    OUTCOMES,
-    Comparisons,
-    Direction,
-    Outcome,
-    judge_codes,
-)
+from judgemap.study.data.comparisons import OUTCOMES, Comparisons, Direction, Outcome, judge_codes
 from judgemap.web.judge.models import Pair
 from judgemap.web.studies.models import Area, Study
 

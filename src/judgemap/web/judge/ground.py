@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from judgemap.geo.basemap.kinds import style
 from judgemap.geo.basemap.tiles import Place
-from judgemap.geo.drawing.outlines import svg_path
+from judgemap.geo.drawing import svg_path
 from judgemap.web.judge import answering
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies.basemap.pictures import (

@@ -96,9 +96,6 @@ class PopulationMap(models.Model):
     packed = models.BinaryField()
     """The arrays of `core.design.adaptive.Known`; see `pairs.pack_population`."""
 
-    def __str__(self) -> str:
-        return f"population of {self.study_id} by fit {self.fit_number}"
-
 
 class Consent(models.Model):
     """A judge's agreement to a version's consent text. If the text changes, the judge is asked again."""
@@ -112,9 +109,6 @@ class Consent(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["judge", "text_digest"], name="consent_once"),)
 
-    def __str__(self) -> str:
-        return f"{self.judge_id} {self.version_id}"
-
 
 class UnknownArea(models.Model):
     """An area that a judge does not know, and so is not asked about."""
@@ -125,9 +119,6 @@ class UnknownArea(models.Model):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["judge", "area"], name="unknown_area_once"),)
-
-    def __str__(self) -> str:
-        return f"{self.judge_id} {self.area_id}"
 
 
 class Pair(models.Model):
@@ -158,9 +149,6 @@ class Pair(models.Model):
             models.CheckConstraint(condition=Q(position__gte=1), name="pair_position_from_one"),
         )
 
-    def __str__(self) -> str:
-        return f"{self.judge_id} {self.position}"
-
 
 class Answer(models.Model):
     """What a judge said about a pair: revision 1, and higher ones if it was changed. Rows are only ever added."""
@@ -186,9 +174,6 @@ class Answer(models.Model):
                 name="answer_side_where_unknown",
             ),
         )
-
-    def __str__(self) -> str:
-        return f"{self.pair_id} {self.outcome}"
 
 
 keep_trigger(Trigger("answer_append_only", Answer, "UPDATE", refuse="answers are only ever added"))

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from judgemap.geo.drawing.outlines import stored_path, svg_path
+from judgemap.geo.drawing import stored_path, svg_path
 from judgemap.web.accounts.adapter import place_hashes
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge import answering, joining

@@ -162,11 +162,7 @@ def _judge_rows(study: Study, ids: Sequence[str]) -> Iterator[list[object]]:
 def geojson(areas: list[Area]) -> str:
     """Write areas with their outlines, in longitude and latitude, as GeoJSON."""
     features = [
-        {
-            "type": "Feature",
-            "properties": {"id": area.code, "name": area.name},
-            "geometry": json.loads(area.outline),
-        }
+        {"type": "Feature", "properties": {"id": area.code, "name": area.name}, "geometry": json.loads(area.outline)}
         for area in areas
     ]
     return json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False)

@@ -24,9 +24,9 @@ from judgemap.report.words.text import number, signed
 from judgemap.study.assess.findings import Findings, JudgeFinding, RiskRow
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results.actions import GONE, other_priors, try_other_priors
-from judgemap.web.results.layers import by_risk
 from judgemap.web.results.models import FitRun, FitView
 from judgemap.web.results.pages import fit_page, read_findings, show_page, title_of
+from judgemap.web.results.risk_map import by_risk
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.maps import Ground, lay_ground

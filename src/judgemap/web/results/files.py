@@ -32,7 +32,7 @@ from judgemap.web.judge.models import Pair
 from judgemap.web.results import actions
 from judgemap.web.results.models import Beside, FitFiles, FitRun, FitView, words_of
 from judgemap.web.results.pages import SeenMap, add_verdicts, fit_page, show_page, wanted_map
-from judgemap.web.results.pictures import with_streets
+from judgemap.web.results.risk_map import with_streets
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of

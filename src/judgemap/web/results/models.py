@@ -148,9 +148,6 @@ class FitFiles(models.Model):
     briefing = models.TextField(blank=True)
     """One self-contained page for decision makers."""
 
-    def __str__(self) -> str:
-        return f"files of fit {self.fit_id}"
-
 
 class FitKept(models.Model):
     """What a fit under way needs to go on if its worker stops; see `resuming`. There is one as soon as it begins."""
@@ -166,9 +163,6 @@ class FitKept(models.Model):
     idle = models.PositiveIntegerField(default=0)
     """How many workers were lost since anything was kept."""
 
-    def __str__(self) -> str:
-        return f"kept of fit {self.fit_id}"
-
 
 class FitPiece(models.Model):
     """Some bytes of what is kept of a fit under way."""
@@ -181,9 +175,6 @@ class FitPiece(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["fit", "of", "number"], name="fit_piece_once"),)
 
-    def __str__(self) -> str:
-        return f"piece {self.number} of fit {self.fit_id}"
-
 
 class BriefingWords(models.Model):
     """What a study's briefings say in the researcher's own words; see `study.definition.OwnWords`."""
@@ -191,9 +182,6 @@ class BriefingWords(models.Model):
     study = models.OneToOneField(Study, models.CASCADE, related_name="briefing_words")
     author = models.CharField(max_length=200, blank=True)
     next_steps = models.TextField(blank=True, max_length=1500)
-
-    def __str__(self) -> str:
-        return f"own words of {self.study_id}"
 
 
 def words_of(study: Study) -> OwnWords:
@@ -215,9 +203,6 @@ class FitPicture(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["fit", "name"], name="fit_picture_once"),)
 
-    def __str__(self) -> str:
-        return f"{self.name} of fit {self.fit_id}"
-
 
 class FitView(models.Model):
     """The map of a fit in which judges differ, as the panel or one judge sees it; the population's is the fit's own."""
@@ -233,9 +218,6 @@ class FitView(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["fit", "judge"], name="fit_view_once"),)
 
-    def __str__(self) -> str:
-        return f"fit {self.fit_id} as {self.judge or 'the panel'} sees it"
-
 
 class FitArea(models.Model):
     """What a fit of a large map stores about one area, in its own row, so that a page about one area reads no other."""
@@ -248,9 +230,6 @@ class FitArea(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["fit", "position"], name="fit_area_once"),)
 
-    def __str__(self) -> str:
-        return f"area {self.position} of fit {self.fit_id}"
-
 
 class Exclusion(models.Model):
     """A judge who is left out of fits, and why. Including them again deletes the row; the audit log keeps both acts."""
@@ -259,9 +238,6 @@ class Exclusion(models.Model):
     reason = models.CharField(max_length=200)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
-
-    def __str__(self) -> str:
-        return f"{self.judge_id} left out"
 
 
 class Beside(Job):
@@ -317,9 +293,6 @@ class ReadingLink(models.Model):
             models.CheckConstraint(condition=Q(embeds=False) | Q(password=""), name="reading_link_frame_is_open"),
         )
 
-    def __str__(self) -> str:
-        return f"reading link of fit {self.fit_id}"
-
 
 def excluded_from(study: Study) -> list[str]:
     """Return the names of the judges who are left out of a study's fits, in order."""
@@ -353,9 +326,6 @@ class AutoFit(models.Model):
 
     class Meta:
         constraints = (models.CheckConstraint(condition=Q(every__gte=10), name="auto_fit_not_too_often"),)
-
-    def __str__(self) -> str:
-        return f"{self.study_id} every {self.every}"
 
 
 class Plan(Job):

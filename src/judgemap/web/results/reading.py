@@ -23,10 +23,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.results.files import BRIEFING_POLICY, areas_csv, briefing_text, has_briefing
-from judgemap.web.results.layers import by_risk, layer_makers
 from judgemap.web.results.models import FitRun, ReadingLink, words_of
 from judgemap.web.results.pages import SeenMap, add_verdicts, facts_of, fit_page, read_findings, show_page
-from judgemap.web.results.pictures import draw_slide
+from judgemap.web.results.risk_map import by_risk, draw_slide, layer_makers
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.server.limits import WRONG_GUESSES, Brake
 from judgemap.web.server.tokens import hashed, make_token, whole_address

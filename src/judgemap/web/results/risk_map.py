@@ -1,38 +1,40 @@
-"""The risk map's page: the map, one area's details, and the table beside it, for small and large maps."""
+"""The risk map: its page for small and large maps, what it can be coloured by, and the map as a single picture."""
 
+import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+import numpy as np
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from judgemap.core.assess import posterior
 from judgemap.core.types import IntArray
-from judgemap.report.figures.colours import round_step
-from judgemap.report.words.text import (
-    number,
-    number_sentence,
-    partition_sentence,
-    percentage,
-    signed,
-    times_in_ten,
+from judgemap.report.figures.colours import (
+    CHANCE,
+    RANK,
+    RANK_WIDTH,
+    RISK,
+    UNCERTAINTY,
+    UNPLACED,
+    UNPLACED_WORDS,
+    Scale,
+    area_colour,
+    cluster_colours,
+    round_step,
 )
-from judgemap.study.assess.findings import AreaFinding, AreaFindings, Findings, RiskRow
+from judgemap.report.pages.finish import add_streets
+from judgemap.report.words.text import number, number_sentence, partition_sentence, percentage, signed, times_in_ten
+from judgemap.study.assess.findings import AreaFinding, AreaFindings, Findings, Level, RiskRow, is_placed, rough_levels
 from judgemap.web.judge.places import gazetteer
-from judgemap.web.results.layers import (
-    LABELS,
-    Layer,
-    by_risk,
-    cluster_text,
-    layer_makers,
-    levels_of,
-    top_chances,
-)
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import (
     SeenMap,
@@ -44,9 +46,12 @@ from judgemap.web.results.pages import (
     show_page,
     view_links,
 )
-from judgemap.web.results.pictures import draw_slide
 from judgemap.web.server.filters import interval
+from judgemap.web.studies.basemap.pictures import Frame, layers
 from judgemap.web.studies.maps import (
+    BADGE,
+    Badge,
+    Ground,
     has_tiles,
     lay_ground,
     neighbours_of,
@@ -55,6 +60,290 @@ from judgemap.web.studies.maps import (
     stored_rings,
 )
 from judgemap.web.studies.models import Study
+
+CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
+NOTHING = Findings()
+RANK_LIMITS = (0.5, 5.5, 10.5, 20.5, 40.5, 80.5, 160.5)
+LABELS = {
+    "risk": "Risk", "sd": "Uncertainty", "rank": "Rank", "width": "Rank interval", "cluster": "Cluster",
+    "membership": "Cluster certainty",
+}  # fmt: skip
+"""What the layers are called, besides those of the k highest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A quantity on the map: `values` and `classes` have one entry per area, `colours` one per class.
+
+    `ticks` are the limits of the classes, one more than there are classes; empty if the classes have names.
+    """
+
+    name: str
+    says: str
+    scale: Scale
+    values: Sequence[float]
+    text: Callable[[int], str]
+    """Writes the value of the area at a position."""
+    classes: list[int]
+    colours: list[str]
+    ticks: list[str]
+    key: Sequence[tuple[str, str, int]] = ()
+    """The legend, if classes have names: colour, name, how many areas."""
+    marked: Sequence[int] = ()
+    """Areas marked with a dot: those between two clusters."""
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return LABELS.get(self.name) or f"Top {self.name.removeprefix('top')}"
+
+    @property
+    def texts(self) -> list[str]:
+        """The value of each area in words."""
+        return [self.text(position) for position in range(len(self.values))]
+
+    @property
+    def fills(self) -> list[str]:
+        """The colour of each area."""
+        return [self.colours[each] for each in self.classes]
+
+    @property
+    def steps(self) -> list[tuple[str, str, int]]:
+        """The legend, one step per class: colour, limit or name, how many areas."""
+        if self.key:
+            return list(self.key)
+        counts = np.bincount(self.classes, minlength=len(self.colours)).tolist()
+        return list(zip(self.colours, self.ticks[: len(self.colours)], counts, strict=True))
+
+    def plain(self) -> dict[str, object]:
+        """Return what the page's script needs."""
+        values = [round(value, 5) for value in self.values]
+        return {"label": self.label, "values": values, "texts": self.texts, "classes": self.classes,
+                "colours": self.colours, "says": self.says, "marks": bool(self.marked)}  # fmt: skip
+
+
+def layer_makers(
+    rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]], found: Findings = NOTHING
+) -> dict[str, Callable[[], Layer]]:
+    """Return the functions that make a fit's layers, by name: risk, sd, rank, width, top1 … top50, cluster, membership.
+
+    ``rows`` is the table of areas; ``top`` has P(among the k highest) by k, and is empty until it is worked out, as are
+    ``grouping`` and ``between`` of what was ``found``.
+    """
+    makers: dict[str, Callable[[], Layer]] = {
+        "risk": partial(_risk, rows), "sd": partial(_uncertainty, rows), "rank": partial(_rank, rows),
+        "width": partial(_width, rows),
+    }  # fmt: skip
+    makers |= {f"top{k}": partial(_top, k, chances) for k, chances in sorted(top_chances(rows, top).items())}
+    if "cluster" in rows[0]:
+        makers |= {"cluster": partial(_clusters, rows, found), "membership": partial(_membership, rows, found)}
+    return makers
+
+
+def top_chances(rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]]) -> dict[int, Sequence[float]]:
+    """Return P(among the k highest) for each k that was worked out; the one for 10 is in the table itself."""
+    return {**top, min(10, len(rows)): [row["p_top10"] for row in rows]}
+
+
+def by_risk(rows: Sequence[RiskRow]) -> list[int]:
+    """Return the areas' positions, with the highest estimated risk first."""
+    order: list[int] = posterior.by_risk([row["risk_median"] for row in rows]).tolist()
+    return order
+
+
+def _layer(name: str, says: str, scale: Scale, values: Sequence[float], text: Callable[[int], str]) -> Layer:
+    classes, limits = scale.classify(np.asarray(values, dtype=np.float64))
+    ticks = [number(limit) for limit in limits.tolist()]
+    return Layer(name, says, scale, values, text, classes.tolist(), scale.shades(limits), ticks)
+
+
+def _risk(rows: Sequence[RiskRow]) -> Layer:
+    says = _(
+        "The darker an area, the higher its estimated risk; grey is the average, blue is below it and red above it."
+    )
+    values = [row["risk_median"] for row in rows]
+    return _layer("risk", says, RISK, values, lambda at: f"{signed(values[at])} ({interval(rows[at])})")
+
+
+def _uncertainty(rows: Sequence[RiskRow]) -> Layer:
+    says = _("The darker an area, the less the answers tell us about it.")
+    values = [row["risk_sd"] for row in rows]
+    return _layer("sd", says, UNCERTAINTY, values, lambda at: f"{values[at]:.2f}")
+
+
+def _rank(rows: Sequence[RiskRow]) -> Layer:
+    says = _("The darker an area, the higher it ranks. Rank 1 is the highest risk.")
+    limits = (*(limit for limit in RANK_LIMITS if limit < len(rows)), len(rows) + 0.5)
+    scale = replace(RANK, limits=limits, low="highest", high="lowest")
+    layer = _layer(
+        "rank", says, scale, [row["rank"] for row in rows], lambda at: f"{rows[at]['rank']} ({_range(rows[at])})"
+    )
+    ticks = [number(limit + 0.5) for limit in limits[:-1]] + [str(len(rows))]
+    return replace(layer, colours=layer.colours[::-1], ticks=ticks)
+
+
+def _width(rows: Sequence[RiskRow]) -> Layer:
+    says = _("The darker an area, the wider the range of ranks it could have.")
+    values = [row["rank_high"] - row["rank_low"] for row in rows]
+    return _layer("width", says, RANK_WIDTH, values, lambda at: f"{values[at]} places ({_range(rows[at])})")
+
+
+def _range(row: RiskRow) -> str:
+    return f"{row['rank_low']} to {row['rank_high']}"
+
+
+def _top(k: int, chances: Sequence[float]) -> Layer:
+    says = _("The darker an area, the more likely it is to be among the %(k)s with the highest risk.") % {"k": k}
+    scale = replace(CHANCE, title=f"Probability of being among the {k} highest")
+    return replace(_layer(f"top{k}", says, scale, chances, lambda at: percentage(chances[at])), ticks=CHANCES)
+
+
+def levels_of(rows: Sequence[RiskRow], found: Findings) -> list[Level]:
+    """Return the level of each cluster: a rough one, until it has been worked out."""
+    if found.grouping is not None:
+        return [group.level for group in found.grouping.groups]
+    return rough_levels([row["cluster"] for row in rows], [row["risk_median"] for row in rows])
+
+
+def cluster_text(row: RiskRow, levels: Sequence[Level]) -> str:
+    """Write an area's cluster with its probability, or that it has no clear one."""
+    own = f"{row['cluster']} ({percentage(row['probability'])})"
+    return own if _placed(row, levels) else f"{UNPLACED_WORDS}: {own}"
+
+
+def _placed(row: RiskRow, levels: Sequence[Level]) -> bool:
+    return is_placed(levels[row["cluster"] - 1], row["risk_median"], row["probability"])
+
+
+def _clusters(rows: Sequence[RiskRow], found: Findings) -> Layer:
+    """Make the layer of clusters: the less certain an area's cluster, the fainter it is; without a clear one, white."""
+    levels = levels_of(rows, found)
+    own = cluster_colours(levels)
+    placed = [_placed(row, levels) for row in rows]
+    fills = [
+        area_colour(own[row["cluster"] - 1], row["probability"], placed=shown)
+        for row, shown in zip(rows, placed, strict=True)
+    ]
+    colours = sorted(set(fills))
+    clusters = [row["cluster"] if shown else 0 for row, shown in zip(rows, placed, strict=True)]
+    key = [
+        (colour, f"{place}, {level}", clusters.count(place))
+        for place, (colour, level) in enumerate(zip(own, levels, strict=True), start=1)
+    ]
+    return Layer(
+        name="cluster",
+        scale=replace(RISK, title="Clusters of neighbouring areas of similar risk"),
+        says=_("The fainter an area, the less certain that it belongs to its cluster; a dot marks areas between two."),
+        values=clusters,
+        text=lambda at: cluster_text(rows[at], levels),
+        classes=[colours.index(fill) for fill in fills],
+        colours=colours,
+        ticks=[],
+        key=[*key, *([(UNPLACED, UNPLACED_WORDS, clusters.count(0))] if 0 in clusters else [])],
+        marked=_marked(found),
+    )
+
+
+def _membership(rows: Sequence[RiskRow], found: Findings) -> Layer:
+    """Make the layer of the probability that each area belongs to its cluster."""
+    chances = [row["probability"] for row in rows]
+    says = _("The darker an area, the more certain that it belongs to its cluster.")
+    scale = replace(CHANCE, title="Probability of belonging to its cluster")
+    layer = _layer(
+        "membership", says, scale, chances, lambda at: f"{percentage(chances[at])} in cluster {rows[at]['cluster']}"
+    )
+    return replace(layer, ticks=CHANCES, marked=_marked(found))
+
+
+def _marked(found: Findings) -> list[int]:
+    return [position for position, other in enumerate(found.between) if other]
+
+
+SLIDE = 1600
+"""The width of a map for slides, in pixels."""
+PIXELS = 700
+"""The width that a map over streets is drawn for: about that of a printed page."""
+AREAS = 'fill-opacity=".55" stroke="#4a5a6a" stroke-width="1" stroke-linejoin="round"'
+NUMBERS = f'font-size="{BADGE:g}" text-anchor="middle" dominant-baseline="central" font-family="system-ui, sans-serif"'
+
+
+def draw_slide(ground: Ground, layer: Layer, badges: Sequence[Badge], title: str) -> str:
+    """Draw a map as one picture that needs no other file: its title above, its legend below."""
+    west, north, width, height = ground.box
+    below = north + height
+    foot = 40 + (28 * len(layer.steps) if layer.key else 70)
+    lines = "".join('<path d="M{} {}L{} {}" stroke="#8b97a3"/>'.format(*line) for line in ground.lines)
+    legend = _named_key(layer, west, below + 70) if layer.key else _ramp(layer, (west, below + 66), width)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SLIDE}" height="{SLIDE * (height + 60 + foot) / width:.0f}" '
+        f'viewBox="{west} {north - 60} {width} {height + 60 + foot}" font-size="18" '
+        f'font-family="system-ui, sans-serif">'
+        f'<rect x="{west}" y="{north - 60}" width="100%" height="100%" fill="#fff"/>'
+        f'<text x="{west + 8}" y="{north - 24}" font-size="28" font-weight="700">{escape(title)}</text>'
+        f'{lines}<g stroke="#75828f" stroke-width=".8" stroke-linejoin="round">{_areas(ground, layer)}</g>'
+        f'<g text-anchor="middle" dominant-baseline="central">{"".join(map(_badge, badges))}</g>'
+        f'<text x="{west + 8}" y="{below + 50}" font-weight="600">{escape(layer.scale.title)}</text>{legend}</svg>'
+    )
+
+
+def _areas(ground: Ground, layer: Layer) -> str:
+    shapes = zip(ground.places, layer.fills, strict=True)
+    return "".join(f'<path d="{place.path}" fill="{fill}"/>' for place, fill in shapes)
+
+
+def _ramp(layer: Layer, corner: tuple[float, float], width: float) -> str:
+    """Draw the legend of a layer whose classes have limits."""
+    (x, y), step = (corner[0] + 8, corner[1]), min(90.0, (width - 60) / len(layer.colours))
+    boxes = [
+        f'<rect x="{x + step * place:.1f}" y="{y}" width="{step:.1f}" height="16" fill="{colour}"/>'
+        for place, colour in enumerate(layer.colours)
+    ]
+    ticks = [f'<text x="{x + step * place:.1f}" y="{y + 36}">{tick}</text>' for place, tick in enumerate(layer.ticks)]
+    return "".join(boxes + ticks)
+
+
+def _named_key(layer: Layer, x: float, y: float) -> str:
+    return "".join(
+        f'<rect x="{x + 8}" y="{y + 28 * place - 16}" width="26" height="18" fill="{colour}" stroke="#75828f"/>'
+        f'<text x="{x + 44}" y="{y + 28 * place}">{escape(name)}</text>'
+        for place, (colour, name, _areas) in enumerate(layer.steps)
+    )
+
+
+def _badge(badge: Badge) -> str:
+    """Draw a numbered circle, with a line to its area if it stands beside it."""
+    line = f'<path d="M{badge.area_x} {badge.area_y}L{badge.x} {badge.y}" stroke="#14212e"/>' if badge.apart else ""
+    place = f'cx="{badge.x}" cy="{badge.y}" r="{BADGE:g}"'
+    circle = f'<circle {place} fill="#fff" stroke="#14212e" stroke-width="1.6"/>'
+    return f'{line}{circle}<text x="{badge.x}" y="{badge.y}" font-weight="700">{badge.text}</text>'
+
+
+def with_streets(html: str, run: FitRun) -> str:
+    """Show the map over its streets in a briefing, if the researcher has switched them on."""
+    study = run.study
+    if not html or study.base_map is None or not study.base_map.in_results or not study.outline:
+        return html
+    alt = f"Map of {len(run.rows):,} areas shaded by estimated risk, over streets and places."
+    caption = (
+        "Numbered as on the first page, with paler colours so that the streets show through. Streets and places: "
+        f"{study.base_map.credit}."
+    )
+    return add_streets(html, _over_streets(run, study.base_map.pk), alt, caption)
+
+
+def _over_streets(run: FitRun, base_map: int) -> str:
+    ground = lay_ground(run.study, run.version)
+    frame = Frame(*json.loads(run.study.outline)["box"])
+    badges = ground.badges(by_risk(run.rows)[:10])
+    taken = [(each.x - BADGE, each.y - BADGE, each.x + BADGE, each.y + BADGE) for each in badges]
+    under, names = layers(base_map, frame, PIXELS, taken)
+    areas = _areas(ground, layer_makers(run.rows, {})["risk"]())
+    size = f'width="{ground.box[2]}" height="{ground.box[3]}"'  # without which some programs show it tiny
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{ground.view_box}" {size}>{under}'
+        f"<g {AREAS}>{areas}</g>{names}<g {NUMBERS}>{''.join(map(_badge, badges))}</g></svg>"
+    )
+
 
 WIDE, HIGH = 320.0, 96.0
 """Width and height of the drawing of a posterior, in its own units."""
@@ -128,11 +417,7 @@ def _small(
 
 
 def _large(
-    seen: SeenMap,
-    makers: Mapping[str, Callable[[], Layer]],
-    asked: "Asked",
-    page: str,
-    inside: IntArray | None,
+    seen: SeenMap, makers: Mapping[str, Callable[[], Layer]], asked: "Asked", page: str, inside: IntArray | None
 ) -> dict[str, object]:
     """Return what only a page of very many areas shows: a picture, and some rows of the table, all or of one region."""
     chances = top_chances(seen.rows, seen.top)[int(asked.top.removeprefix("top"))]

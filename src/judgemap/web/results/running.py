@@ -20,7 +20,7 @@ from judgemap.core.samplers.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws
 from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
-from judgemap.geo.drawing.squares import UNITS
+from judgemap.geo.drawing import UNITS
 from judgemap.report.figures.picture import Picture
 from judgemap.report.pages.briefing import About, Gallery, briefing
 from judgemap.study.assess.explain import FIGURES, Explanation, of_clusters, parameters
@@ -28,12 +28,7 @@ from judgemap.study.assess.explain import LARGE as EXPLAINED
 from judgemap.study.assess.findings import RiskRow
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.judges import PanelFit
-from judgemap.study.fit.large import (
-    GIGABYTE,
-    check_memory,
-    free_memory,
-    needed_memory,
-)
+from judgemap.study.fit.large import GIGABYTE, check_memory, free_memory, needed_memory
 from judgemap.study.fit.record import json_value
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import FitSettings, View

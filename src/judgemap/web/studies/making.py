@@ -12,8 +12,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.geo.drawing.outlines import Drawings, draw_areas, stored_path
-from judgemap.geo.drawing.squares import MadeTile
+from judgemap.geo.drawing import Drawings, MadeTile, draw_areas, stored_path
 from judgemap.geo.figures import regions_in
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition

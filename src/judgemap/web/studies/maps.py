@@ -14,8 +14,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.geo.drawing.outlines import stored_path, svg_path
-from judgemap.geo.drawing.squares import EARTH, UNITS
+from judgemap.geo.drawing import EARTH, UNITS, stored_path, svg_path
 from judgemap.report.figures.colours import round_step
 from judgemap.report.figures.layout import free_spots
 from judgemap.web.studies.areas import edges_in

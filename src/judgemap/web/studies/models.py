@@ -131,9 +131,6 @@ class StudyVersion(models.Model):
             models.CheckConstraint(condition=Q(repeats__gte=0) & Q(repeats__lt=0.5), name="version_repeats_are_few"),
         )
 
-    def __str__(self) -> str:
-        return f"{self.title} (version {self.number})"
-
     @property
     def offered(self) -> list[str]:
         """The languages that judges can choose: the study's own, and those with all essential texts translated."""
@@ -196,9 +193,6 @@ class StudyFigures(models.Model):
     """The columns with counts from which rates are made, as `study.assess.rates.RateOptions`; empty for none."""
     changed_at = models.DateTimeField(auto_now=True)
 
-    def __str__(self) -> str:
-        return f"figures of {self.study_id}"
-
 
 class Imprint(models.Model):
     """Who runs a study, as its judges and the readers of its briefings see it."""
@@ -210,9 +204,6 @@ class Imprint(models.Model):
     """How personal data are used, in Markdown."""
     logo = models.BinaryField(default=b"")
     """A PNG that we have drawn again from what was uploaded; empty for none."""
-
-    def __str__(self) -> str:
-        return f"who runs {self.study_id}"
 
     @property
     def privacy_html(self) -> str:
@@ -232,9 +223,6 @@ class Drawing(models.Model):
     paths = models.TextField()
     """SVG paths, one for each area, as `maps.draw_paths` writes them."""
 
-    def __str__(self) -> str:
-        return f"drawing of {self.study_id}"
-
 
 class Tile(models.Model):
     """A square of a large map with the outlines of the areas in it, drawn once; see `tiles`."""
@@ -248,9 +236,6 @@ class Tile(models.Model):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["study", "level", "x", "y"], name="tile_once"),)
-
-    def __str__(self) -> str:
-        return f"{self.study_id} {self.level}/{self.x}/{self.y}"
 
 
 class Edge(models.Model):
@@ -279,9 +264,6 @@ class Edge(models.Model):
             ),
         )
 
-    def __str__(self) -> str:
-        return f"{self.a_id}–{self.b_id}"
-
 
 class Act(models.Model):
     """The audit log: what a researcher did to a study, and when. Rows are only ever added."""
@@ -302,9 +284,6 @@ class Act(models.Model):
 
     class Meta:
         indexes = (models.Index(fields=["study", "at"], name="act_by_study"),)
-
-    def __str__(self) -> str:
-        return f"{self.verb} {self.study_id}"
 
 
 class LogHead(models.Model):
@@ -436,9 +415,6 @@ class ExtractPart(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["extract", "number"], name="extract_part_once"),)
 
-    def __str__(self) -> str:
-        return f"part {self.number} of {self.extract_id}"
-
 
 class BaseMap(Job):
     """Streets and places around the areas of a study, cut into tiles by a worker."""
@@ -493,6 +469,3 @@ class BaseMapTile(models.Model):
         constraints = (
             models.UniqueConstraint(fields=["base_map", "level", "column", "row"], name="base_map_tile_once"),
         )
-
-    def __str__(self) -> str:
-        return f"tile {self.level}/{self.column}/{self.row} of {self.base_map_id}"

@@ -75,7 +75,6 @@ class ClusterState(NamedTuple):
 def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
     """Build the compiled sampler. Without ties, a ``carry_every`` longer than the run turns carrying off.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
     >>> rng, sampler = np.random.default_rng(1), kernel(model)
     >>> state, draws = sampler.advance(rng, sampler.init(rng, np.zeros((1, 3), dtype=int)), 100, 2)
@@ -247,7 +246,6 @@ def starting_partitions(model: ClusterModel, chains: int) -> IntArray:
 
     From the third chain on, areas are cut into 2, 3, 4, … groups of equal size by their approximate strengths.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> model = ClusterModel(count_pairs([0, 1], [2, 3], n_areas=4), ClusterPrior(np.ones((4, 4))))
     >>> starting_partitions(model, chains=3)
     array([[0, 0, 0, 0], [0, 1, 2, 3], [1, 1, 0, 0]])

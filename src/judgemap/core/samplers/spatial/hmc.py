@@ -294,7 +294,6 @@ def likelihood(counts: PairCounts) -> Likelihood:
     give the same numbers as `spatial.compiled` up to rounding, and nothing cancels here either. One logarithm serves
     many pairs: p is at least a half, so the product of a few hundred does not underflow.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
     >>> score.ravel(), np.round(height, 4)
     (array([ 0.5, -0.5]), array([-0.6931]))
@@ -330,8 +329,6 @@ def needed(model: Model, laplace: Laplace) -> bool:
 def consistent(model: Model) -> bool:
     """Whether no answers contradict each other, directly or in a cycle.
 
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import InverseGamma, independent
     >>> chain, circle = count_pairs([0, 1], [1, 2], 3), count_pairs([0, 1, 2], [1, 2, 0], 3)
     >>> [consistent(Model(counts, independent(3), InverseGamma())) for counts in (chain, circle)]
     [True, False]

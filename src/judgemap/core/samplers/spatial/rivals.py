@@ -70,8 +70,6 @@ def single_site_kernel(model: Model) -> Kernel:
 
     Source: the single-site sampler in the scalability study of Seymour et al.; see `estimate` for m and q.
 
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import InverseGamma, independent
     >>> model = Model(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2), independent(2), InverseGamma())
     >>> kernel = single_site_kernel(model)
     >>> rng = np.random.default_rng(1)
@@ -132,8 +130,6 @@ def block_walk_kernel(model: Model, delta: float = 0.01) -> Kernel:
     Source: Seymour et al. (2022), the Bayesian spatial Bradley-Terry model; the proposal is Neal's (1999), known since
     as preconditioned Crank-Nicolson.
 
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import FixedVariance, independent
     >>> model = Model(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2), independent(2), FixedVariance(1.0))
     >>> kernel = block_walk_kernel(model, delta=0.5)
     >>> rng = np.random.default_rng(1)
@@ -195,7 +191,6 @@ def caron_doucet_kernel(counts: PairCounts, shape: float = 1.0, rate: float = 1.
 
     Source: Caron and Doucet (2012), Efficient Bayesian inference for generalized Bradley-Terry models, JCGS 21.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> kernel = caron_doucet_kernel(count_pairs([0, 0, 1], [1, 1, 0], n_areas=2))
     >>> rng = np.random.default_rng(1)
     >>> kernel.advance(rng, kernel.init(rng, np.zeros((3, 2)), np.zeros(3)), 5, 1)[1]["strengths"].shape
@@ -263,7 +258,6 @@ def estimate(counts: PairCounts) -> Estimate:
 
     Source: Firth and de Menezes (2004), Quasi-variances, Biometrika 91, 65-80.
 
-    >>> from judgemap.core.model.counts import count_pairs
     >>> strengths, quasi_variances = estimate(count_pairs([0, 0, 0, 1], [1, 1, 1, 0], n_areas=2))
     >>> (strengths[0] - strengths[1]).round(6) == np.log(3).round(6), quasi_variances.sum().round(4)
     (np.True_, np.float64(1.3333))

@@ -12,7 +12,7 @@ import numpy as np
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import read_table
-from judgemap.geo.drawing.squares import LARGE
+from judgemap.geo.drawing import LARGE
 from judgemap.report.figures import clusters, judges, maps
 from judgemap.report.figures import fit as figures
 from judgemap.report.figures.picture import COLUMN, Picture
@@ -142,7 +142,6 @@ class Gallery:
     Each is drawn once, when it is first needed. The names are in the order of the paper. Figures of judges name them,
     so they are for the researcher only, and a briefing leaves them out.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> Gallery(fit, About(data=data)).names[:4]

@@ -47,7 +47,6 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> html = briefing(fit, About("Wards", "Which of the two has the LOWER rate?", data))
@@ -141,10 +140,7 @@ def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:
         "the answers allow: a way to read the map, not borders on the ground."
     )
     table = replace(tables.cluster_table(fit), caption="The clusters shown, the highest risk first")
-    beside = (
-        ("Risk in each cluster", gallery["violins"]),
-        ("Number of clusters", gallery["number-of-clusters"]),
-    )
+    beside = (("Risk in each cluster", gallery["violins"]), ("Number of clusters", gallery["number-of-clusters"]))
     return (
         Section("Clusters of areas", (text + between if doubtful else text,), picture=gallery["clusters"], table=table),
         Section("Risk by cluster, and the number of clusters", gallery=beside),
@@ -161,10 +157,7 @@ def _two_models(fit: Fit, other: Fit, gallery: Gallery) -> Section:
 
 def _otherwise(fit: Fit, about: About, gallery: Gallery) -> Section:
     changes = [f"{capital(name)}: {compare_fits(fit, other).words}" for name, other in about.others.items()]
-    pictures = (
-        ("Estimates, area by area", gallery["sensitivity"]),
-        ("The maps", gallery["sensitivity-maps"]),
-    )
+    pictures = (("Estimates, area by area", gallery["sensitivity"]), ("The maps", gallery["sensitivity-maps"]))
     table = tables.correlations({THIS: fit, **about.others})
     return Section("What if it had been done differently?", tuple(changes), table=table, gallery=pictures)
 
@@ -250,10 +243,7 @@ def _how(fit: Fit, other: Fit | None) -> Section:
     winner = fit.record.winner_is
     steps = [
         ("Ask", f"Each judge saw two areas at a time and chose the one with the {winner} rate, many times over."),
-        (
-            "Count",
-            "What counts is how often each area was chosen over each other area, not who chose it or how fast.",
-        ),
+        ("Count", "What counts is how often each area was chosen over each other area, not who chose it or how fast."),
         (
             "Place",
             (

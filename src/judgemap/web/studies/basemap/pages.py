@@ -14,12 +14,7 @@ from judgemap.errors import StudyError
 from judgemap.web.server.forms import sentence
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
 from judgemap.web.studies.basemap import making as actions
-from judgemap.web.studies.basemap.pictures import (
-    WHOLE_PIXELS,
-    Frame,
-    kept_by_browser,
-    picture,
-)
+from judgemap.web.studies.basemap.pictures import WHOLE_PIXELS, Frame, kept_by_browser, picture
 from judgemap.web.studies.models import BaseMap, Extract, Study
 
 

@@ -295,12 +295,7 @@ def preflight(study: Study, address: str) -> list[Check]:
         "higher": gettext("Judges choose the area with the HIGHER rate. Check that the question says so."),
     }
     return [
-        _either(
-            asked == version.direction,
-            says[version.direction],
-            may_not_say[version.direction],
-            "studies:texts",
-        ),
+        _either(asked == version.direction, says[version.direction], may_not_say[version.direction], "studies:texts"),
         _either(
             CONTACT.search(version.consent),
             gettext("The consent says whom to contact."),

@@ -174,11 +174,7 @@ class JudgingForm(VersionForm):
         ),
     )
     access = forms.ChoiceField(label=_("How judges join"), choices=ACCESS, widget=forms.RadioSelect)
-    design = forms.ChoiceField(
-        label=_("How pairs are chosen"),
-        choices=list(DESIGNS.items()),
-        widget=forms.RadioSelect,
-    )
+    design = forms.ChoiceField(label=_("How pairs are chosen"), choices=list(DESIGNS.items()), widget=forms.RadioSelect)
     answers_until = EndOfAnswersField()
     language = forms.ChoiceField(label=_("The language you write in"), choices=settings.LANGUAGES)
     more_languages = forms.MultipleChoiceField(

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_noop
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
-from judgemap.geo.drawing.squares import MadeTile
+from judgemap.geo.drawing import MadeTile
 from judgemap.geo.maps import Areas, Bridge
 from judgemap.study.data.definition import AreasSource, StudyDefinition, parse_definition, without_edges
 from judgemap.web.accounts.models import Researcher

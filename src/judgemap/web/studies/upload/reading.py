@@ -100,7 +100,7 @@ def limits_for(path: Path) -> Limits:
 def inspect(path: Path, layer: str) -> Inspection:
     """Say what is in a file: a picture, its columns, where it may be, and which rows cannot be areas as they are."""
     from judgemap.geo.boundaries import list_layers
-    from judgemap.geo.drawing.outlines import sketch
+    from judgemap.geo.drawing import sketch
     from judgemap.geo.maps import choose_labels, column_texts
     from judgemap.web.studies.upload.faults import WORDING, find_faults
 

@@ -1,1 +1,0 @@
-"""What pages draw areas from: outlines, scenes of neighbours, and squares of a large map."""
