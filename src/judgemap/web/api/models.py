@@ -35,3 +35,6 @@ class ApiToken(models.Model):
         constraints = (
             models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="api_token_expires_later"),
         )
+
+    def __str__(self) -> str:
+        return f"{self.hint}… {self.name}"
