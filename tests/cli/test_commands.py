@@ -141,17 +141,6 @@ def test_prior_of_nothing(judgemap, edges, tmp_path, of, picture, words):
     assert not (tmp_path / picture).exists()
 
 
-def test_symbols_are_written_whatever_the_locale_says():
-    done = subprocess.run(
-        [sys.executable, "-m", "judgemap", "plan", "--help"],
-        env=os.environ | {"PYTHONIOENCODING": "latin-1", "COLUMNS": "200"},
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "α" in done.stdout.decode()
-
-
 @pytest.mark.parametrize("options", [["-o", "areas.csv"], ["-o", "pairs.csv", "--picture", "./edges.csv"]])
 def test_no_command_overwrites_what_it_reads(judgemap, edges, options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -40,21 +40,6 @@ def test_writes_the_folder_and_prints_a_table(judgemap, edges, comparisons, tmp_
     assert not (tmp_path / "results" / "areas.geojson").exists()
 
 
-def test_same_seed_same_numbers_and_json(judgemap, edges, comparisons, results, tmp_path):
-    again = json.loads(judgemap("fit", comparisons, *edges, *QUICK, "--json", "-o", tmp_path / "again").out)
-    kept = json.loads((results / "fit.json").read_text())
-    assert kept["diagnostics"]["ess_bulk_min"] == again["diagnostics"]["ess_bulk_min"]
-    assert (results / "areas.csv").read_text() == (tmp_path / "again" / "areas.csv").read_text()
-    assert json.loads((tmp_path / "again" / "fit.json").read_text()) == again
-
-
-def test_a_seed_is_drawn_and_told(judgemap, edges, comparisons, tmp_path):
-    words = ["fit", comparisons, *edges, *TINY[:-2], "--json", "-o"]
-    one, two = (json.loads(judgemap(*words, tmp_path / name).out) for name in ("one", "two"))
-    assert one["seed"] != two["seed"]
-    assert one["settings"]["judges"] == "alike", "as the option says; three judges are named"
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -93,19 +78,6 @@ def test_a_map_with_an_island(judgemap, tmp_path):
     assert [(bridge.a, bridge.b) for bridge in jm.load_fit(tmp_path / "out").map.bridges] == [("e", "d")]
 
 
-@pytest.mark.parametrize(
-    ("table", "sentence"),
-    [
-        ("judge,left,right,outcome\n1,1,99,left\n", "comparisons.csv line 2: area '99' is not"),
-        ("judge,left,right,outcome\n1,1,2,tie\n", "none of the 1 comparisons was decided"),
-    ],
-)
-def test_bad_tables(judgemap, edges, tmp_path, table, sentence):
-    path = tmp_path / "comparisons.csv"
-    path.write_text(table)
-    assert_refused(judgemap("fit", path, *edges, "-o", tmp_path / "results", *QUICK), sentence, tmp_path)
-
-
 def assert_refused(result, sentence, folder):
     assert result.status == 2
     assert result.err.startswith(f"judgemap: {sentence}")
@@ -114,29 +86,27 @@ def assert_refused(result, sentence, folder):
     assert not [path for path in folder.iterdir() if "results" in path.name], "no half-written output"
 
 
-def test_missing_table(judgemap, edges, tmp_path):
-    result = judgemap("fit", tmp_path / "answers.csv", *edges, "-o", tmp_path / "results")
-    assert_refused(result, f"{tmp_path / 'answers.csv'}: there is no such file", tmp_path)
-
-
 @pytest.mark.parametrize(
-    ("options", "sentence"),
+    ("words", "sentence"),
     [
-        (["--model", "clusterz"], "there is no model 'clusterz'; choose one of"),
-        (["--winner-is", "worse"], "the winner's rate is 'lower' or 'higher', not 'worse'"),
-        (["--prior", "exponential"], "these areas come from an edge list and have no outlines"),
-        (["--chains", "0"], "chains must be at least 1, received 0"),
-        (["--areas", "x.gpkg"], "--area-names is for use without a map; with a map, choose its column with --name"),
+        (["all.csv", "--edges", "edges.csv", "--winner-is", "worse"], "the winner's rate is 'lower' or 'higher', not"),
+        (["all.csv", "--edges", "edges.csv", "--prior", "exponential"], "these areas come from an edge list and have"),
+        (["all.csv", "--area-names", "areas.csv", "--areas", "x.gpkg"], "--area-names is for use without a map; with"),
+        (["all.csv"], "no areas were given; add --areas MAP, or --edges"),
+        (["all.csv", "--areas", "map.txt"], "map.txt: maps are read from"),
+        (["none.csv", "--edges", "edges.csv"], "none.csv: there is no such file"),
+        (["99.csv", "--edges", "edges.csv"], "99.csv line 2: area '99' is not"),
+        (["tied.csv", "--edges", "edges.csv"], "none of the 1 comparisons was decided"),
     ],
 )
-def test_bad_options(judgemap, edges, comparisons, tmp_path, options, sentence):
-    result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK, *options)
-    assert_refused(result, sentence, tmp_path)
-
-
-def test_no_areas(judgemap, comparisons, tmp_path):
-    result = judgemap("fit", comparisons, "-o", tmp_path / "results")
-    assert_refused(result, "no areas were given; add --areas MAP, or --edges", tmp_path)
+@pytest.mark.usefixtures("edges", "comparisons")
+def test_mistakes(judgemap, tmp_path, monkeypatch, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "comparisons.csv").rename("all.csv")
+    (tmp_path / "map.txt").write_text("hello")
+    for name, row in (("99", "1,1,99,left"), ("tied", "1,1,2,tie")):
+        (tmp_path / f"{name}.csv").write_text(f"judge,left,right,outcome\n{row}\n")
+    assert_refused(judgemap("fit", *words, "-o", "results"), sentence, tmp_path)
 
 
 def test_output_that_is_somebody_elses(judgemap, edges, comparisons, tmp_path):
@@ -185,12 +155,6 @@ def test_ctrl_c_keeps_what_was_drawn(edges, comparisons, tmp_path):
     assert not jm.load_fit(tmp_path / "results").info["complete"]
 
 
-def test_a_map_that_cannot_be_read(judgemap, comparisons, tmp_path):
-    (tmp_path / "wards.txt").write_text("hello")
-    result = judgemap("fit", comparisons, "--areas", tmp_path / "wards.txt", "-o", tmp_path / "results")
-    assert_refused(result, "wards.txt: maps are read from", tmp_path)
-
-
 def test_an_earlier_fit_is_overwritten_only_by_force(judgemap, edges, comparisons, results, tmp_path):
     words = ["fit", comparisons, *edges, "-o", results, *TINY]
     before = {path.name: path.read_bytes() for path in results.iterdir()}
@@ -214,13 +178,6 @@ def test_other_files_beside_a_fit_are_left_alone(judgemap, edges, comparisons, t
     names = {"notes.txt", "areas.csv", "fit.json", "posterior.nc"}
     assert {path.name for path in (tmp_path / "results").iterdir()} == names
     assert jm.load_fit(tmp_path / "results").record.model == "spatial"
-
-
-def test_fewer_draws_than_areas_when_judges_differ(judgemap, edges, comparisons, tmp_path):
-    words = ["fit", comparisons, *edges, "-o", tmp_path / "results", "--judges-differ"]
-    result = judgemap(*words, "--chains", "1", "--draws", "4", "--seed", "1")
-    assert result.status == 0, result.err
-    assert jm.load_fit(tmp_path / "results").verdict.headline == "Not ready for use"
 
 
 def test_halves_are_fitted_once_and_while_chains_run(judgemap, edges, comparisons, tmp_path, monkeypatch):

@@ -62,11 +62,6 @@ def test_mistakes(judgemap, tmp_path, monkeypatch, words, sentence):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_every_import_has_an_example(judgemap):
-    for name in ("speedybbt", "interface", "table"):
-        assert f"Example: judgemap import {name}" in judgemap("import", name, "--help").out
-
-
 def test_results_in_another_format(judgemap, results, tmp_path):
     assert judgemap("export", results, "-o", tmp_path / "a.parquet").status == 0
     there = pd.read_csv(results / "areas.csv")

@@ -113,11 +113,6 @@ def test_pdf_beside_the_page_and_alone(judgemap, spatial, tmp_path):
     assert not (tmp_path / "b.html").exists()
 
 
-def test_pdf_without_a_browser(judgemap, spatial, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    refused(judgemap("report", spatial, "-o", tmp_path / "a.pdf", *FOLLOWS), r"a\.pdf cannot be made: no Chromium")
-
-
 @pytest.mark.usefixtures("undrawn")
 def test_what_is_no_fit(judgemap, spatial, tmp_path):
     page = ["-o", tmp_path / "report.html", *FOLLOWS]

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import sys, pytest
-for args in (["tests/core/approximate/test_newton.py", "tests/geo/test_labels.py", "src/judgemap/core/types.py"],
+for args in (["tests/core/approximate/test_gaussian.py", "tests/geo/test_labels.py", "src/judgemap/core/types.py"],
              ["src/judgemap/web/server/tokens.py"]):
     status = pytest.main(["-q", "-n", "0", "-p", "no:cacheprovider", "--collect-only", *args])
     print("SEEN", status, "django" in sys.modules, "judgemap.web" in sys.modules)

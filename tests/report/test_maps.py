@@ -1,7 +1,10 @@
 """Maps and network drawings: the right colour in the right place, north up, small files, clear errors."""
 
 import io
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
+from xml.etree import ElementTree as ET
 
 import geopandas
 import numpy as np
@@ -21,6 +24,8 @@ from judgemap.report.figures.colours import CHANCE, RISK, Scale
 from judgemap.report.figures.layout import layout
 from judgemap.report.figures.maps import ground
 from judgemap.report.figures.picture import MISSED
+from judgemap.report.figures.qgis import add_style
+from judgemap.study.export import write_download
 
 MAPS = {
     "risk": (maps.risk_map, "← lower risk", "higher risk →"),
@@ -234,3 +239,22 @@ def test_any_graph_can_be_drawn_and_is_drawn_alike_again(size, pairs):
     assert np.all(np.isfinite(points))
     assert size == 1 or apart(points).min() > 0.05
     assert np.array_equal(points, layout(graph))
+
+
+def test_the_style_has_the_classes_of_the_risk_map(fit, tmp_path):
+    path = add_style(write_download(fit, "gpkg", tmp_path / "wards.gpkg"))
+    table = geopandas.read_file(path, layer="areas")
+    assert len(table) == len(fit.map)
+    with closing(sqlite3.connect(path)) as file:
+        row = file.execute(
+            "SELECT f_table_name, f_geometry_column, styleQML, useAsDefault FROM layer_styles"
+        ).fetchone()
+        columns = file.execute("SELECT table_name, column_name FROM gpkg_geometry_columns").fetchone()
+    assert (row[0], row[1]) == columns
+    assert row[3] == 1
+    style = ET.fromstring(row[2])  # noqa: S314 - written by us
+    limits = RISK.limits_for(fit.areas["risk_median"].to_numpy())
+    np.testing.assert_allclose([float(each.get("lower")) for each in style.iter("range")], limits[:-1])
+    colours = [each.get("value") for each in style.iter("Option") if each.get("name") == "color"]
+    shades = [",".join(str(int(shade[at : at + 2], 16)) for at in (1, 3, 5)) for shade in RISK.shades(limits)]
+    assert colours == [f"{each},255" for each in shades]

@@ -1,3 +1,5 @@
+"""Clusters: found where they are, numbered by risk, and saying no more than the answers do."""
+
 import json
 from dataclasses import replace
 
@@ -10,10 +12,13 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.clusters import kernel as clusters
 from judgemap.core.simulate.trials import simulate_counts
 from judgemap.errors import StudyError
+from judgemap.report.figures.colours import NEUTRAL, area_colour, cluster_colours, lightness
+from judgemap.report.words.text import numbers_of_clusters
 from judgemap.study.assess.comparing import cluster_sensitivity, read_variation
+from judgemap.study.assess.findings import PLACED, Level
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.export import settings_of
-from judgemap.study.fit.settings import CLUSTER_PLAN, FitSettings
+from judgemap.study.fit.settings import FitSettings
 
 SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}
 TRUE = np.repeat([0, 1, 2], 8)
@@ -99,13 +104,6 @@ def test_saved_and_loaded_without_loss(fit, tmp_path):
     assert info["diagnostics"]["clusters"]["together_gap"] < 0.1
 
 
-def test_same_seed_same_draws_whatever_the_cores(study, fit):
-    areas, data = study
-    again = jm.fit_clusters(data, areas, seed=1, cores=3, **SHORT)
-    np.testing.assert_array_equal(again.labels, fit.labels)
-    np.testing.assert_array_equal(again.risk, fit.risk)
-
-
 @pytest.mark.slow  # two long chains
 def test_both_samplers_of_strengths_agree(study, fit):
     """Mean risk of 24 areas, compiled against the paper's updates: |z| < 4.5, false alarm 2e-4."""
@@ -148,12 +146,6 @@ def test_a_map_in_two_parts(study):
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"beta": 0.0}, "beta of the cluster prior must be a positive number, received 0.0"),
-        ({"beta": -1.0}, "beta of the cluster prior must be a positive number, received -1.0"),
-        ({"a0": 0.0}, "a0 of the cluster prior must be a positive number"),
-        ({"b0": float("nan")}, "b0 must be a finite number, received nan"),
-        ({"kappa0": -2.0}, "kappa0 of the cluster prior must be a positive number"),
-        ({"mu0": float("inf")}, "mu0 must be a finite number, received inf"),
         ({"affinity": "windw"}, r"no affinity 'windw' \(did you mean 'window'\?\)"),
         ({"affinity": "window", "length": 0.5}, "must reach at least the neighbours"),
         ({"affinity": "decay", "length": -1.0}, "the length scale must be a positive number, received -1.0"),
@@ -194,10 +186,6 @@ def test_variations_are_read():
         read_variation("betta=1")
     with pytest.raises(jm.StudyError, match=r"write numbers separated by commas, as in beta=0.5,1,2"):
         read_variation("beta=small")
-
-
-def test_usual_plan_is_what_the_command_says():
-    assert (CLUSTER_PLAN.chains, CLUSTER_PLAN.warmup, CLUSTER_PLAN.draws, CLUSTER_PLAN.thin) == (4, 1000, 1000, 10)
 
 
 @pytest.fixture(scope="module")
@@ -244,3 +232,50 @@ def read_ring(folder):
     rows = [f"{a},{b}" for a, b in zip("abcdef", "bcdefa", strict=True)]
     (folder / "edges.csv").write_text("\n".join(["area_a,area_b", *rows]))
     return jm.read_edges(folder / "edges.csv")
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    areas, data = jm.example_study(seed=1)
+    return jm.fit_clusters(data, areas, seed=5, chains=2, warmup=100, draws=100)
+
+
+@pytest.mark.parametrize("n_clusters", [None, 2, 4])
+def test_no_area_below_the_average_is_shown_in_a_cluster_above_it(clustered, n_clusters):
+    shown = clustered.partition(n_clusters)
+    risk = clustered.areas["risk_median"].to_numpy()
+    levels = [shown.grouping.groups[label - 1].level for label in shown.labels]
+    for area, level in enumerate(levels):
+        if shown.placed[area]:
+            assert shown.probability[area] >= PLACED
+            assert not (level is Level.ABOVE and risk[area] <= 0)
+            assert not (level is Level.BELOW and risk[area] >= 0)
+
+
+def test_a_partition_has_its_probability(clustered):
+    shown = clustered.partition(2).grouping
+    assert shown.number_chance == pytest.approx(float(clustered.n_clusters.get(2, 0.0)))
+    assert 0 <= shown.chance <= shown.number_chance
+    assert 0.4 < shown.agreement <= 1
+    assert sum(group.areas for group in shown.groups) == 77
+    for group in shown.groups:
+        assert group.low <= group.mean <= group.high
+
+
+def test_the_distribution_adds_up(clustered):
+    words = numbers_of_clusters(clustered.best.grouping.numbers)
+    shares = [int(part.split(":")[1].strip("< %")) for part in words.split(", ")]
+    assert 95 <= sum(shares) <= 105
+
+
+def test_colours_go_by_level():
+    red, darker_first, grey, blue = cluster_colours([Level.ABOVE, Level.ABOVE, Level.ABOUT, Level.BELOW])
+    assert lightness(red) < lightness(darker_first) < lightness(NEUTRAL) < lightness(blue)
+    assert grey == NEUTRAL
+
+
+def test_areas_fade_with_their_membership():
+    shades = [lightness(area_colour("#8a1c14", chance, placed=True)) for chance in (0.99, 0.85, 0.7, 0.5)]
+    assert shades == sorted(shades)
+    assert len(set(shades)) == 4
+    assert area_colour("#8a1c14", 0.99, placed=False) == "#ffffff"

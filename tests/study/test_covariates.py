@@ -65,7 +65,7 @@ def test_effects_are_kept_and_said(fit, tmp_path):
 @pytest.mark.parametrize("model", ["spatial", "standard"])
 def test_judges_who_differ_and_areas_without_neighbours_have_covariates_too(study, model):
     areas, data = study
-    settings = FitSettings(model=model, judges="differ", covariates="income", chains=4, draws=100, seed=1)
+    settings = FitSettings(model=model, judges="differ", covariates="income", chains=2, warmup=40, draws=60, seed=1)
     table = settings.run(data, areas).effects
     assert table["odds_low"][0] > 1
 

@@ -59,34 +59,6 @@ def test_python_has_the_same_options_with_the_same_defaults(fit):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (
-            {"drawz": 3},
-            "there is no option 'drawz' \\(did you mean 'draws'.*the options are seed, as_in_paper, pr",
-        ),
-        ({"variance": 4.0}, "there is no option 'variance'.*alpha, alpha_scale, chi, omega"),
-        ({"draws": "50"}, "draws must be a whole number, received '50'"),
-        ({"covariance": "car"}, "covariance must be one that jm.prior_covariance returns, received 'car'; .*prior="),
-        ({"alpha": -1.0}, "a fixed α must be a positive number, received -1.0"),
-    ],
-)
-def test_python_says_what_is_wrong_in_a_sentence(example, given, said):
-    areas, data = example
-    with pytest.raises(StudyError, match=said):
-        jm.fit_spatial(data, areas, seed=1, **given)
-
-
-def test_swapped_arguments_are_said_to_be(example):
-    with pytest.raises(StudyError, match=r"the comparisons first and then the areas, .*received Areas and Comparisons"):
-        jm.fit_spatial(*example, seed=1)
-
-
-def test_a_seed_is_drawn_where_none_is_given():
-    assert FitSettings().seed != FitSettings().seed
-
-
-@pytest.mark.parametrize(
     "settings",
     [
         FitSettings(**QUICK),

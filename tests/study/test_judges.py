@@ -77,16 +77,6 @@ def test_a_repeated_pair_is_held_against_the_last_answer(fit, told):
     np.testing.assert_allclose(table["consistency"], [0.5, np.nan, np.nan])
 
 
-def test_three_of_four_repeats_alike(square):
-    """Of a and b: a, a, a, b, with another pair between; of c and d: d, d. Undecided ones are no repeats."""
-    said = [("a", "b", "left"), ("b", "a", "right"), ("c", "d", "right"), ("a", "b", "tie"), ("a", "b", "left")]
-    said += [("b", "a", "left"), ("d", "c", "left")]
-    data = tell(square, [("ann", *each, 1.0) for each in said] + [("bob", "a", "b", "left", 1.0)])
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), data)
-    assert table["repeats"].tolist() == [4, 0]
-    assert table["consistency"].iloc[0] == 0.75
-
-
 def test_a_judge_without_decisions_has_no_mean_squares(fit, told):
     eve = jm.judge_table(fit, told).set_index("judge").loc["eve"]
     assert eve[["infit", "outfit", "agreement", "agreement_low", "left_low"]].isna().all()

@@ -201,22 +201,6 @@ def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch
 
 
 @pytest.mark.usefixtures("treated_as_large")
-def test_an_interrupted_fit_keeps_its_draws(areas):
-    """Ctrl-C after six draws: they are there, and the warnings say what they are worth."""
-
-    def watch(draws, _wanted):
-        if draws.n_draws == 6:
-            raise KeyboardInterrupt
-
-    fit = jm.fit_spatial(
-        answers(areas, len(areas)), areas, seed=1, chains=4, warmup=2, draws=50, watch=watch, judges="alike"
-    )
-    assert fit.posterior.sizes["draw"] == 6
-    assert "stopped after 6 of 50 draws per chain" in fit.warnings[0]
-    assert any("Effective sample size" in text for text in fit.warnings)
-
-
-@pytest.mark.usefixtures("treated_as_large")
 def test_a_folder_keeps_some_draws_and_says_which(areas, tmp_path, monkeypatch):
     monkeypatch.setattr(kept_draws, "LARGE_VALUES", 1_000)
     monkeypatch.setattr(kept_draws, "MOST_VALUES", 2_500)

@@ -98,7 +98,7 @@ def test_only_what_the_answers_can_tell_is_tried(row):
 
 
 def test_a_fit_that_takes_judges_as_alike_warns_where_they_are_not(row):
-    """The rate of false alarms is tested in tests/core/test_heterogeneity.py."""
+    """The rate of false alarms is tested in tests/core/assess/test_kinds.py."""
     notes = {
         note.kind: note.text
         for note in jm.fit_spatial(panel(row, 3), row, seed=1, **SHORT, as_in_paper=True).record.notes

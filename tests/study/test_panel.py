@@ -150,15 +150,6 @@ def test_without_ties_nothing_changes(answers, row):
     np.testing.assert_array_equal(plain.risk, left_out.risk)
 
 
-def test_the_same_seed_gives_the_same_numbers(answers, row):
-    one, two = (
-        jm.fit_spatial(answers, row, seed=3, judges="differ", cores=cores, **SHORT, as_in_paper=True)
-        for cores in (1, 2)
-    )
-    np.testing.assert_array_equal(one.risk, two.risk)
-    np.testing.assert_array_equal(one.views["judge_risk"], two.views["judge_risk"])
-
-
 def test_checks_and_surprises_take_a_panel(fit, answers):
     check = jm.predictive_check(fit, answers, seed=1, draws=40)
     assert check.areas["expected"].between(0, 1).all()

@@ -5,8 +5,6 @@ samples everything at once, λ, log α² and logit p, by Hamiltonian Monte Carlo
 The largest of 453 |z| is below 4.8 with a false-alarm rate of about 7e-4, and that of 13 below 4.2 with 3e-4.
 """
 
-import csv
-
 import numpy as np
 import pytest
 from scipy import linalg, optimize
@@ -137,14 +135,3 @@ def test_answers_the_wrong_way_round_do_not_agree(simulated):
     log_posterior = target(rao_kupper, left, right, answer, areas.graph.edges, 12)
     theirs = sample(np.random.default_rng(2), log_posterior, 12, chains=2, draws=150)
     assert np.abs(z_between(ours, theirs)).max() > 10
-
-
-@pytest.mark.slow  # two minutes: 452 areas in plain NumPy
-@pytest.mark.parametrize("ties", ["model", "davidson"])
-def test_a_second_implementation_agrees_on_dar_es_salaam(dar_es_salaam, ties):
-    areas = jm.read_edges(dar_es_salaam / "edges.csv")
-    with (dar_es_salaam / "comparisons.csv").open(newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    left, right = (areas.index([row[column] for row in rows]) for column in ("subward1", "subward2"))
-    answer = np.array(["left" if row["outcome"] == "1" else "tie" for row in rows])
-    assert np.abs(compare(areas, left, right, answer, ties, chains=2, draws=700)).max() < 4.8

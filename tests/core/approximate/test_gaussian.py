@@ -1,8 +1,10 @@
+"""The Gaussian approximation against quadrature, and Newton's search for a mode."""
+
 import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.approximate import find_mode, gaussian
+from judgemap.core.approximate import climb, find_mode, gaussian
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.simulate.trials import simulate_counts
@@ -80,3 +82,39 @@ def test_a_search_that_fails_gives_laplace():
     model = Model(counts, independent(6), FixedVariance(2000.0))
     result = gaussian(model)
     np.testing.assert_allclose(result.mean, find_mode(model, np.log(2000.0), np.zeros(6)), atol=1e-3)
+
+
+def parabola(x):
+    return -float(x @ x) / 2
+
+
+def test_steps_that_overshoot_are_halved():
+    """Newton's own steps on −√(1 + x²) run away from any start beyond 1."""
+
+    def ascent(x):
+        slope, curvature = -x / np.sqrt(1 + x**2), (1 + x**2) ** -1.5
+        return slope, slope / curvature
+
+    top = climb(lambda x: -float(np.sqrt(1 + x**2).sum()), ascent, np.array([5.0, -3.0]), close=1e-16)
+    np.testing.assert_allclose(top, 0.0, atol=1e-7)
+
+
+def test_a_search_that_does_not_converge_raises():
+    with pytest.raises(FloatingPointError, match="did not find"):
+        climb(parabola, lambda x: (-x, -1e-6 * x), np.ones(2), close=1e-12)
+
+
+def test_a_direction_that_leads_down_raises():
+    with pytest.raises(FloatingPointError, match="did not find"):
+        climb(parabola, lambda x: (x, x), np.ones(2), close=1e-12)
+
+
+def test_rounding_at_the_top_counts_as_reached():
+    """At a height of 1e9, gains below 1e-7 are lost in rounding; the search ends all the same."""
+    top = climb(lambda x: parabola(x) - 1e9, lambda x: (-x, -x / 2 - 1e-8), np.ones(2), close=0.0)
+    np.testing.assert_allclose(top, 0.0, atol=1e-3)
+
+
+def test_a_curvature_that_is_not_positive_definite_is_reported():
+    with pytest.raises(FloatingPointError, match="not positive definite"):
+        climb(parabola, lambda x: (x, np.linalg.cholesky(-np.eye(2)) @ x), np.ones(2), close=1e-12)

@@ -82,8 +82,3 @@ def test_ties_left_out_are_not_looked_at(sampler):
     )
     np.testing.assert_array_equal(one.strengths, two.strengths)
     assert "tie_chance" not in one.arrays
-
-
-def test_davidson_is_refused():
-    with pytest.raises(ValueError, match="supports Rao and Kupper's ties, not Davidson's"):
-        ClusterModel(COUNTS, PRIOR, TieRule.DAVIDSON)

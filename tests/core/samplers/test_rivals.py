@@ -8,7 +8,7 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
+from calibration import geweke_limit
 from scipy import optimize
 from scipy.special import digamma, ndtri, polygamma, stdtr
 
@@ -86,15 +86,6 @@ def scores(rng: np.random.Generator, kernel: Kernel, exact: np.ndarray) -> np.nd
 
 def agrees(z: np.ndarray) -> bool:
     return bool(np.all(np.abs(z) < geweke_limit(len(z))))
-
-
-def passes_geweke(rng: np.random.Generator, build, setting: Setting, **sizes: int) -> bool:
-    return agrees(np.array(list(geweke(rng, build, setting, **sizes).values())))
-
-
-def passes_calibration(rng: np.random.Generator, build, setting: Setting, **sizes: int) -> bool:
-    ranks = sbc_ranks(rng, build, setting, draws=31, **sizes)
-    return all(uniformity(values, draws=31) > 1e-3 / len(ranks) for values in ranks.values())
 
 
 def flat_proposal(value, location, deviation):
@@ -213,27 +204,6 @@ def test_quadrature_catches_a_rate_left_out_of_the_conditional(monkeypatch):
     monkeypatch.setattr(rivals, "rescale", no_rescale)
     kernel = caron_doucet_kernel(THREE, shape=2.0, rate=0.01)
     assert not agrees(scores(np.random.default_rng(17), kernel, gamma_moments(THREE, 2.0, 1.7)))
-
-
-STAR = communicability(AreaGraph(4, [[0, 1], [0, 2], [0, 3]]))
-FOUR = Setting(STAR, INFERRED, comparisons=20)
-# Slow, all of them: rivals are there to be compared with, and quadrature above already holds them to exact answers.
-QUICK_GEWEKE = {"chains": 50, "length": 20, "reference": 2_000}
-QUICK_CALIBRATION = {"replicates": 80, "steps": 30}
-
-
-@pytest.mark.slow
-@pytest.mark.statistical
-@both_samplers
-def test_geweke(build):
-    assert passes_geweke(np.random.default_rng(21), build, FOUR, **QUICK_GEWEKE)
-
-
-@pytest.mark.slow
-@pytest.mark.statistical
-@both_samplers
-def test_calibration(build):
-    assert passes_calibration(np.random.default_rng(23), build, FOUR, **QUICK_CALIBRATION)
 
 
 def test_the_estimate_is_the_maximum():

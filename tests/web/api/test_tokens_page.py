@@ -6,7 +6,6 @@ from datetime import timedelta
 from html import unescape
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from judgemap.errors import StudyError
@@ -23,37 +22,6 @@ from judgemap.web.studies.models import Act
 
 PAGE = "/studies/wards/api"
 FORM = {"name": "nightly", "scopes": ["comparisons:read"], "reach": "study", "days": "30"}
-
-
-@pytest.mark.parametrize(("who", "status"), [("owner", 200), ("teammate", 403), ("stranger", 404), ("anonymous", 302)])
-def test_only_the_owner_comes_in(owned, clients, who, status):
-    for ask in (lambda client: client.get(PAGE), lambda client: client.post(PAGE, FORM)):
-        response = ask(clients[who])
-        assert response.status_code == status
-        if who == "anonymous":
-            assert response["Location"].startswith("/account/login/")
-    assert ApiToken.objects.exists() is (who == "owner")
-
-
-@pytest.mark.parametrize(("who", "status"), [("owner", 302), ("teammate", 403), ("stranger", 404), ("anonymous", 302)])
-def test_only_the_owner_revokes(owned, people, clients, who, status):
-    make_token(owned, people["owner"], Wanted("nightly", ["study:read"], 30))
-    key = ApiToken.objects.get().pk
-    assert clients[who].post(f"{PAGE}/revoke", {"token": key}).status_code == status
-    assert ApiToken.objects.exists() is (who != "owner")
-
-
-def test_the_wrong_method(owned, clients):
-    for method in ("put", "delete", "patch"):
-        assert getattr(clients["owner"], method)(PAGE).status_code == 405
-    assert clients["owner"].get(f"{PAGE}/revoke").status_code == 405
-
-
-def test_nothing_is_taken_without_a_csrf_token(owned, people):
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(people["owner"])
-    assert client.post(PAGE, FORM).status_code == 403
-    assert client.post(f"{PAGE}/revoke", {"token": "1"}).status_code == 403
 
 
 def test_a_token_is_shown_once_and_only_its_hash_is_kept(owned, clients):

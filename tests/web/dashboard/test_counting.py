@@ -148,23 +148,6 @@ def test_nothing_is_read_again_until_something_happens(study, visit, django_asse
     assert counting.count(study).data.count(Outcome.RIGHT) == 1
 
 
-def test_a_pair_that_is_left_alone_is_noticed(study, judge):
-    judge.pair()
-    check(study)
-    act(judge.token, "forget")
-    assert counting.count(study).unknown("left").sum() == 1
-    check(study)
-
-
-def test_a_changed_answer_is_noticed(study, judge):
-    for _ in range(3):
-        judge.answer("left")
-    check(study)
-    act(judge.token, "change last")
-    assert counting.count(study).data.count(Outcome.RIGHT) == 1
-    check(study)
-
-
 def test_counts_go_with_a_judge_who_withdraws(study, many, judge):
     judge.answer("left")
     counting.keep_counts(study)

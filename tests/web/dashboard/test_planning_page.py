@@ -1,4 +1,4 @@
-"""How many judges, how many answers each, and what more would bring: asked for on a page, worked out by a worker."""
+"""How many judges and answers, what more would bring, and how reliable it is: worked out by a worker."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,14 @@ from django.utils import timezone
 
 import judgemap as jm
 from judgemap.report.pages import planning as report
+from judgemap.study.assess.reliability import reliability
+from judgemap.study.assess.verdict import reliability_words
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results import files, planning
 from judgemap.web.results.files import open_fit
 from judgemap.web.results.models import Plan
-from judgemap.web.server.jobs import SILENCE, STOPPING
+from judgemap.web.results.pages import read_findings
+from judgemap.web.server.jobs import SILENCE
 from judgemap.web.studies.areas import load_areas
 
 ASKED = {"judges": "4", "per_judge": "20", "differ": "0.7"}
@@ -85,16 +88,6 @@ def test_a_plan_that_fails_says_why_and_can_be_asked_for_again(played, fitted, a
     assert "<form" in html
 
 
-def test_a_worker_that_is_stopped_puts_the_plan_back(played, fitted, ask, carry_out):
-    ask(played)
-    STOPPING.set()
-    try:
-        carry_out(Plan.objects.get())
-    finally:
-        STOPPING.clear()
-    assert Plan.objects.values_list("status", "progress").get() == ("waiting", 0.0)
-
-
 @pytest.mark.parametrize(
     "fields",
     [{"judges": "0"}, {"judges": "9" * 40}, {"per_judge": ""}, {"per_judge": "many"}, {"differ": "0"},
@@ -126,3 +119,41 @@ def test_one_judge_can_be_planned_for(owned, ask, carry_out):
     ask(owned, judges="1")
     carry_out(owned.plan)
     assert (owned.plan.judges, owned.plan.status) == (1, Plan.Status.DONE)
+
+
+@pytest.fixture
+def page(clients):
+    def got(study):
+        return clients["owner"].get(reverse("fits:reliability", args=[study.slug]))
+
+    return got
+
+
+def test_the_figures_are_the_librarys(played, explained, page):
+    shown = page(played)
+    known = shown.context["known"]
+    library = reliability(open_fit(explained), load_comparisons(played), seed=1)
+    assert (known.bayes, known.ssr) == pytest.approx((library.bayes, library.ssr), rel=1e-4)
+    values = {name: value for name, value, *_ in shown.context["measures"]}
+    assert list(values.values()) == [known.split_half_full, known.bayes, known.ssr]
+    assert all(f"<dd>{value:.2f} " in shown.content.decode() for value in values.values())
+    assert shown.context["words"] == reliability_words(read_findings(explained, "reliability").reliability)
+    assert [each.name for each in shown.context["over_time"].lines] == ["split halves", "Bayesian", "SSR"]
+
+
+def test_without_a_fit_or_its_figures_it_says_what_to_do(owned, page):
+    assert reverse("fits:list", args=[owned.slug]) in page(owned).content.decode()
+    assert page(owned).context["known"] is None
+
+
+def test_a_fit_without_figures_says_so(played, fitted, page):
+    assert (page(played).context["fit"], page(played).context["known"]) == (fitted, None)
+
+
+def test_one_judges_study_has_words(owned, page, edit, let_play, let_fit):
+    edit(recommended=30, maximum=30)
+    owned.refresh_from_db()
+    let_play(owned, np.random.default_rng(2), 30)
+    let_fit(owned)
+    assert page(owned).context["known"].split_half_full is None
+    assert page(owned).context["words"]

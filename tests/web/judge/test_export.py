@@ -1,4 +1,4 @@
-"""The export: every pair that was shown, safe to open, and read back by the library."""
+"""The export: every pair that was shown, safe to open, read back by the library, and downloaded by researchers."""
 
 import csv
 import hashlib
@@ -12,6 +12,7 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 import judgemap as jm
@@ -25,6 +26,7 @@ from judgemap.web.people import export
 from judgemap.web.people.export import export_study
 from judgemap.web.results.models import Exclusion
 from judgemap.web.studies import editing, making
+from judgemap.web.studies.models import Act
 
 pytestmark = pytest.mark.django_db(transaction=True)
 """An export sees the database at one moment, in its own transaction."""
@@ -80,18 +82,6 @@ def test_practice_and_the_withdrawn_are_in_no_file(visit, exported, client):
     files = exported()
     assert rows(files["comparisons.csv"]) == []
     assert all(leaving.name.encode() not in data for data in files.values())
-
-
-def test_it_reads_back_and_fits(judge, exported, edit, tmp_path):
-    edit(recommended=30, maximum=30)
-    for _ in range(20):
-        judge.answer("left")
-    exported()
-    areas = jm.read_areas(tmp_path / "export" / "areas.geojson", id="id", name="name")
-    data = jm.read_comparisons(tmp_path / "export" / "comparisons.csv", areas)
-    assert data.counts().total == 20
-    assert jm.read_edges(tmp_path / "export" / "edges.csv", tmp_path / "export" / "areas.csv").ids == areas.ids
-    assert len(jm.fit_spatial(data, areas, seed=1, chains=2, draws=20, alpha=2.0, as_in_paper=True).areas) == 16
 
 
 def test_it_is_what_the_server_itself_analyses(judge, exported, tmp_path, study):
@@ -198,3 +188,32 @@ assert all(apart.read(name) == here.read(name) for name in here.namelist())
 def test_the_other_process_writes_the_same_files(tmp_path):
     """A server's own data folder, because another process cannot see the database of a test."""
     subprocess.run([sys.executable, "-c", APART, tmp_path], check=True)
+
+
+"""An export sees the database at one moment, in its own transaction."""
+
+
+def test_the_zip_file_has_the_answers(owned, clients, judge, people):
+    judge.answer("left")
+    response = clients["teammate"].post(f"/studies/{owned.slug}/export")
+    assert response["Content-Disposition"] == 'attachment; filename="wards.zip"'
+    with zipfile.ZipFile(io.BytesIO(response.getvalue())) as archive:
+        rows = list(csv.DictReader(io.StringIO(archive.read("comparisons.csv").decode())))
+    assert [row["outcome"] for row in rows] == ["left", "unknown"]
+    assert Act.objects.filter(verb="exported", researcher=people["teammate"]).count() == 1
+
+
+@pytest.mark.parametrize(("who", "status"), [("owner", 200), ("teammate", 200), ("stranger", 404), ("anonymous", 302)])
+def test_each_gets_what_they_may(owned, clients, who, status):
+    response = clients[who].post(f"/studies/{owned.slug}/export")
+    response.getvalue()
+    assert response.status_code == status
+    assert Act.objects.filter(verb="exported").exists() == (status == 200)
+
+
+def test_the_wrong_method_and_a_missing_token_are_refused(owned, clients, people):
+    assert clients["owner"].get(f"/studies/{owned.slug}/export").status_code == 405
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(people["owner"])
+    assert client.post(f"/studies/{owned.slug}/export").status_code == 403
+    assert not Act.objects.filter(verb="exported").exists()

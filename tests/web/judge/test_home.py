@@ -1,10 +1,16 @@
-"""The page behind a judge's link: the server decides what it shows."""
+"""The page behind a judge's link: what the server shows, consent first, in which language; and unknown areas."""
 
+import html
+from pathlib import Path
+
+import polib
 import pytest
+from django.conf import settings
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.maps import Areas
-from judgemap.web.judge.models import Consent, Judge, Pair
+from judgemap.web.judge.models import Answer, Consent, Judge, Pair, UnknownArea
+from judgemap.web.people.inviting import texts_to_send
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.studies import editing, making
 
@@ -34,12 +40,6 @@ def test_reload_a_second_tab_and_a_second_device_show_the_same_pair(judge, clien
     assert judge.pair() == first
     assert client.get(f"/j/{judge.token}/", headers={"Accept": "application/json"}).json() == first
     assert Pair.objects.count() == 1
-
-
-def test_a_stranger_with_a_wrong_link_gets_a_kind_page(client, judge):
-    page = client.get("/j/AAAAAAAAAAAAAAAAAAAAAA/")
-    assert page.status_code == 404
-    assert "We do not recognise this link" in page.text
 
 
 def test_guessing_links_is_slowed_and_right_links_are_not(client, judge, monkeypatch):
@@ -147,3 +147,202 @@ def test_the_consent_page_warns_of_a_base_map(visit, edit):
     assert "will see your internet address" not in visitor.get().text
     edit(base_map="https://tiles.example.org/{z}/{x}/{y}.png")
     assert "tiles.example.org, which will see your internet address" in " ".join(visitor.get().text.split())
+
+
+def test_consent_is_stored_with_its_version_and_language(visit, study):
+    visitor = visit(agreed=False)
+    visitor.post("language", language="fr")
+    assert visitor.agree()["Location"] == f"/j/{visitor.token}/"
+    consent = Consent.objects.get()
+    assert (consent.version_id, consent.language) == (study.current_id, "fr")
+    assert consent.text_digest == consent.version.consent_digest
+
+
+def test_consent_twice_is_once(judge):
+    judge.agree()
+    assert Consent.objects.count() == 1
+
+
+def test_an_answer_to_ones_own_pair_after_a_new_consent_text_is_refused(judge, edit):
+    pair = judge.pair()["pair"]
+    edit(consent="A new text.")
+    response = judge.answer("left", pair=pair)
+    assert (response.status_code, response.json()["why"]) == (403, "no consent")
+    assert not Answer.objects.exists()
+
+
+def test_practice_is_two_pairs_that_do_not_count(visit):
+    visitor = visit(agreed=False)
+    visitor.agree(begin="practice")
+    assert visitor.pair()["counter"] == "Practice 1 of 2"
+    visitor.answer("left")
+    assert visitor.answer("tie").json()["counter"] == "1 of about 3"
+    assert Pair.objects.filter(practice=True).count() == 2
+    assert Judge.objects.get(name=visitor.name).judged == 0
+
+
+def test_positions_start_again_after_practice(visit):
+    visitor = visit(agreed=False)
+    visitor.agree(begin="practice")
+    visitor.pair()
+    visitor.answer("left")
+    first = visitor.answer("tie").json()
+    assert first["undo"] is False
+    assert list(Pair.objects.filter(practice=False).values_list("position", flat=True)) == [1]
+    assert visitor.answer("left").json()["undo"] is True
+    assert list(Pair.objects.filter(practice=False).order_by("pk").values_list("position", flat=True)) == [1, 2]
+
+
+def test_practice_can_be_ended(visit):
+    visitor = visit(agreed=False)
+    visitor.agree(begin="practice")
+    visitor.pair()
+    visitor.post("begin")
+    assert visitor.pair()["counter"] == "1 of about 3"
+
+
+def test_consent_to_a_closed_study_is_refused(visit, study):
+    visitor = visit(agreed=False)
+    editing.close_study(study)
+    assert visitor.agree().status_code == 409
+    assert not Consent.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words"), [(3, "about 1 minute."), (60, "about 10 minutes."), (200, "about 34 minutes.")]
+)
+def test_how_long_it_takes_depends_on_the_pairs_and_is_the_same_everywhere(visit, edit, study, client, pairs, words):
+    edit(recommended=pairs, maximum=200, access="open")
+    study.refresh_from_db()
+    promise = f"We don't ask for your name or email. It takes {words}"
+    for page in (visit(agreed=False).get(), client.get(f"/s/{study.join_code}/")):
+        assert promise in " ".join(html.unescape(page.text).split())
+    assert promise in texts_to_send(study, "invitation")[0]["text"]
+
+
+def test_the_judge_chooses_and_the_choice_stays(judge):
+    judge.post("language", language="fr")
+    page = judge.get().text
+    assert '<html lang="fr" dir="ltr">' in page
+    assert "Quel quartier ?" in page
+    assert judge.pair()["counter"] == "1 sur environ 3"
+    assert judge.answer("left").json()["counter"] == "2 sur environ 3"
+
+
+def test_arabic_runs_right_to_left_and_falls_back_to_the_studys_own_texts(judge):
+    judge.post("language", language="ar")
+    page = judge.get().text
+    assert '<html lang="ar" dir="rtl">' in page
+    assert "أي حي؟" in page
+    assert "Wards" in page, "the title is not translated"
+
+
+def test_the_browsers_wish_is_taken_until_the_judge_chooses(visit):
+    visitor = visit(agreed=False)
+    assert 'lang="fr"' in visitor.get(**{"Accept-Language": "de-DE,fr-CA;q=0.8,en;q=0.5"}).text
+    visitor.post("language", language="en")
+    assert '<html lang="en"' in visitor.get(**{"Accept-Language": "fr"}).text
+
+
+def test_a_language_that_the_study_does_not_have_is_passed_over(judge, edit):
+    edit(languages=("en",), translations={})
+    judge.post("language", language="fr")
+    assert '<html lang="en"' in judge.get(**{"Accept-Language": "fr"}).text
+
+
+@pytest.mark.parametrize("language", ["fr", "es", "ar"])
+def test_every_text_is_translated_and_keeps_its_blanks(language):
+    catalogue = polib.pofile(str(Path(settings.LOCALE_SOURCE, language, "LC_MESSAGES", "django.po")))
+    assert not catalogue.untranslated_entries()
+    assert not catalogue.fuzzy_entries()
+    for entry in catalogue:
+        for text in [entry.msgstr, *entry.msgstr_plural.values()]:
+            for blank in (
+                "%(number)d",
+                "%(total)d",
+                "%(n)s",
+                "%(most)s",
+                "%(host)s",
+                "%(day)s",
+                "%(title)s",
+                "<strong>",
+            ):
+                assert not text or (blank in text) == (blank in entry.msgid)
+
+
+@pytest.mark.parametrize("language", ["fr", "es", "ar"])
+def test_no_text_of_the_templates_is_missing_from_the_catalogues(language):
+    import re
+
+    web = Path(settings.LOCALE_SOURCE).parent
+    catalogue = polib.pofile(str(web / "locale" / language / "LC_MESSAGES/django.po"))
+    known = {entry.msgid for entry in catalogue}
+    texts = {
+        text
+        for page in [*(web / "judge").glob("templates/**/*.*"), *(web / "people").glob("templates/**/*.txt")]
+        for _, text in re.findall(r"{% translate (['\"])(.*?)\1 ", page.read_text(encoding="utf-8"))
+    }
+    assert texts
+    assert texts <= known
+
+
+def test_a_refusal_speaks_the_judges_language(judge):
+    judge.post("language", language="fr")
+    assert judge.answer("left", pair="A" * 22).json()["said"].startswith("Cette paire")
+
+
+def tick(judge, *positions):
+    """Save the page with these areas ticked, as a browser sends it."""
+    listed = judge.get("areas").context["listed"]
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": [str(each) for each in positions], "listed": listed})
+
+
+def unknown_to(judge):
+    return sorted(UnknownArea.objects.filter(judge=judge.name).values_list("area__position", flat=True))
+
+
+def test_lists_every_area_with_its_shape(judge):
+    page = judge.get("areas").text
+    assert page.count('type="checkbox"') == 16
+    assert page.count("data-area=") == 16
+    assert "checked" not in page
+
+
+def test_ticked_areas_are_stored_and_taken_back(judge):
+    tick(judge, 1, 5)
+    assert unknown_to(judge) == [1, 5]
+    assert judge.get("areas").text.count("checked") == 2
+    tick(judge, 5)
+    assert unknown_to(judge) == [5]
+
+
+def test_a_mark_made_since_the_page_was_shown_stays(judge):
+    """In another window, or on an area that the page did not list."""
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": ["1", "5", "9"], "listed": ""})
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": ["2"], "listed": "0,1,2,3"})
+    assert unknown_to(judge) == [2, 5, 9]
+
+
+def test_an_open_pair_with_such_an_area_is_left_alone_and_does_not_count(judge, study):
+    shown = judge.pair()
+    left = study.areas.get(name=shown["left"]).position
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": [str(left)]})
+    after = judge.pair()
+    assert after["pair"] != shown["pair"]
+    assert after["counter"] == shown["counter"]
+    assert Answer.objects.get().outcome == "unknown"
+
+
+def test_with_fewer_than_two_known_it_says_so_and_goes_on_when_one_is_back(judge):
+    tick(judge, *range(15))
+    assert judge.get()["Location"] == f"/j/{judge.token}/areas"
+    assert "fewer than two" in judge.get("areas").text
+    tick(judge, *range(14))
+    shown = judge.pair()
+    assert {shown["left"], shown["right"]} == {"Ward 4.3", "Ward 4.4"}
+
+
+def test_one_judges_areas_are_not_anothers(judge, visit):
+    other = visit()
+    judge.client.post(f"/j/{judge.token}/areas", {"unknown": ["2"]})
+    assert "checked" not in other.get("areas").text

@@ -1,13 +1,23 @@
-"""Links for judges: shown once, and kept as hashes."""
+"""Links for judges, personal and open: shown once, kept as hashes, and for groups up to their quotas."""
 
 import csv
 import io
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
-from judgemap.web.judge.models import Judge
-from judgemap.web.server.tokens import hashed
+from judgemap.errors import StudyError
+from judgemap.web.accounts.models import Count
+from judgemap.web.judge import joining
+from judgemap.web.judge.joining import invite, withdraw
+from judgemap.web.judge.models import Judge, JudgeGroup
+from judgemap.web.judge.place import Refused
+from judgemap.web.people.inviting import groups_of, keep_group
+from judgemap.web.server.limits import Brake
+from judgemap.web.server.tokens import hashed, withdrawal_code
+from judgemap.web.studies import editing
 from judgemap.web.studies.editing import close_study
 from judgemap.web.studies.models import Act
 
@@ -104,3 +114,143 @@ def test_reminders_are_the_links_not_used_yet(owned, clients, visit):
 def test_reminders_without_a_link_of_the_study_say_what_to_paste(owned, clients, judge, pasted):
     page = clients["owner"].post(f"{url(owned)}/reminders", {"links": pasted}).text
     assert "What you pasted contains no link to this study" in page
+
+
+@pytest.fixture
+def open_link(edit, study) -> str:
+    edit(access="open")
+    study.refresh_from_db()
+    return f"/s/{study.join_code}/"
+
+
+def test_everybody_who_joins_gets_a_link(client, open_link):
+    assert "Take part" in client.get(open_link).text
+    assert not Judge.objects.exists()
+    links = {client.post(open_link)["Location"] for _ in range(2)}
+    assert len(links) == 2
+    assert all(client.get(link).status_code == 200 for link in links)
+
+
+def test_a_closed_study_takes_nobody(client, open_link, study):
+    editing.close_study(study)
+    assert "not taking answers" in client.get(open_link).text
+    assert client.post(open_link).status_code == 409
+    assert not Judge.objects.exists()
+
+
+def test_a_study_with_personal_links_has_no_open_one(client, open_link, edit):
+    edit(access="personal")
+    assert client.get(open_link).status_code == 404
+
+
+def test_too_many_at_once_are_asked_to_wait(client, open_link, monkeypatch):
+    monkeypatch.setattr(joining, "JOINS_A_MINUTE", 3)
+    for _ in range(3):
+        client.post(open_link)
+    assert client.post(open_link).status_code == 429
+    Judge.objects.update(created_at=timezone.now() - timedelta(minutes=2))
+    assert client.post(open_link).status_code == 302
+
+
+def test_neither_a_client_nor_its_network_can_keep_others_out(client, open_link, monkeypatch):
+    brakes = (Brake("joins", most=2, seconds=1e6), Brake("joins near", most=5, seconds=1e6))
+    monkeypatch.setattr(joining, "JOINS", brakes)
+
+    def join(address: str) -> int:
+        return client.post(open_link, REMOTE_ADDR=address).status_code
+
+    assert [join("192.0.2.1") for _ in range(3)] == [302, 302, 429]
+    assert join("192.0.2.2") == 302
+    assert [join(f"2001:db8::{number}") for number in range(1, 5)] == [302, 302, 429, 429], "one network is one place"
+    assert [join(f"2001:db8:0:{number}::1") for number in range(1, 6)] == [302, 302, 302, 429, 429]
+    assert join("2001:db8:1::1") == 302
+    assert not any(part in str(list(Count.objects.values())) for part in ("192.0.2", "2001:db8")), "no address is kept"
+
+
+def test_a_study_that_is_closed_meanwhile_takes_nobody(open_link, study):
+    read_before = editing.find_study(study.slug)
+    editing.close_study(study)
+    with pytest.raises(Refused, match="not open"):
+        joining.join(read_before)
+    assert not Judge.objects.exists()
+
+
+@pytest.fixture
+def police(owned) -> JudgeGroup:
+    return keep_group(owned, "Police", 2)
+
+
+def invite_page(study) -> str:
+    return f"/studies/{study.slug}/judges"
+
+
+def test_a_group_is_made_and_its_quota_changed(owned, clients):
+    for quota in ("3", ""):
+        sent = {"name": "Social workers", "quota": quota}
+        assert clients["owner"].post(f"{invite_page(owned)}/groups", sent).status_code == 302
+        group = JudgeGroup.objects.get(study=owned)
+        assert (group.name, group.quota) == ("Social workers", int(quota) if quota else None)
+    assert "Social workers" in clients["owner"].get(invite_page(owned)).text
+    assert [act.detail["quota"] for act in Act.objects.filter(verb="group kept")] == [3, "none"]
+
+
+@pytest.mark.parametrize("sent", [{"name": ""}, {"name": "x" * 61}, {"name": "Police", "quota": "0"}])
+def test_a_group_that_cannot_be(owned, clients, sent):
+    assert clients["owner"].post(f"{invite_page(owned)}/groups", sent).status_code == 400
+    assert not JudgeGroup.objects.exists()
+
+
+def test_links_are_made_for_a_group_up_to_its_quota(owned, clients, police):
+    made = clients["owner"].post(invite_page(owned), {"judges": "2", "group": police.pk, "anyway": "yes"})
+    assert (made.status_code, Judge.objects.filter(group=police).count()) == (200, 2)
+    refused = clients["owner"].post(invite_page(owned), {"judges": "1", "group": police.pk, "anyway": "yes"})
+    assert refused.status_code == 400
+    assert "has room for 0" in refused.text
+    assert Judge.objects.count() == 2
+
+
+def test_another_studys_group_is_none_of_this_one(owned, draft, clients):
+    other = keep_group(draft, "Police", None)
+    sent = {"judges": "1", "group": other.pk, "anyway": "yes"}
+    assert clients["owner"].post(invite_page(owned), sent).status_code in (200, 400)
+    assert not Judge.objects.filter(group=other).exists()
+
+
+def test_who_withdraws_leaves_room(owned, police):
+    invited = invite(owned, 2, group=police)
+    with pytest.raises(StudyError, match="room for 0"):
+        invite(owned, 1, group=police)
+    withdraw(withdrawal_code(invited[0].token))
+    assert len(invite(owned, 1, group=police)) == 1
+
+
+def test_a_groups_open_link_works_while_the_study_has_one(owned, edit, police, client, clients):
+    link = f"/s/{police.join_code}/"
+    assert client.get(link).status_code == 404
+    edit(access="open")
+    owned.refresh_from_db()
+    assert link in clients["owner"].get(invite_page(owned)).text
+    assert [client.post(link).status_code for _ in range(3)] == [302, 302, 409]
+    assert Judge.objects.filter(group=police).count() == 2
+    assert client.post(f"/s/{owned.join_code}/").status_code == 302
+
+
+def test_how_far_each_group_is(owned, police, visit):
+    ann, _ = invite(owned, 2, group=police)
+    visit().answer("left")
+    Judge.objects.filter(name=ann.name).update(judged=3)
+    (row,) = groups_of(owned)
+    assert (row.invited, row.begun, row.judged) == (2, 1, 3)
+
+
+def test_a_fit_of_one_group(owned, police, visit, clients):
+    visitors = [visit(), visit()]
+    for each in visitors:
+        each.answer("left")
+    Judge.objects.filter(name=visitors[0].name).update(group=police)
+    form = clients["owner"].get(f"/studies/{owned.slug}/fits/new").text
+    assert "Only the group Police" in form
+    asked = clients["owner"].post(f"/studies/{owned.slug}/fits/new", {"use": f"group-{police.pk}"})
+    assert asked.status_code == 302
+    run = owned.fits.get()
+    assert (run.only, run.note) == ([visitors[0].name], "group Police")

@@ -13,12 +13,17 @@ from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Area
 
 
-@pytest.fixture(params=["uniform", "adaptive"])
+@pytest.fixture
 def study(db, areas, definition, request):
     """Sixteen wards in two towns."""
     regions = ["North" if i < 8 else "South" for i in range(16)]
-    asking = replace(definition, recommended=20, maximum=30, asks_places=True, design=request.param)
+    asking = replace(
+        definition, recommended=20, maximum=30, asks_places=True, design=getattr(request, "param", "uniform")
+    )
     return editing.open_study(making.create_study(asking, areas, regions=regions))
+
+
+by_any_design = pytest.mark.parametrize("study", ["uniform", "adaptive"], indirect=True)
 
 
 def choose(judge, *chosen):
@@ -66,11 +71,13 @@ def test_a_new_map_asks_where_it_helps(owned, clients):
     assert making.PARTS < making.MANY
 
 
+@by_any_design
 def test_pairs_come_from_the_chosen_region_alone(judge, study):
     assert choose(judge, "region:South").headers["Location"] == f"/j/{judge.token}/"
     assert asked_about(judge, study) <= set(range(8, 16))
 
 
+@by_any_design
 def test_an_area_is_found_by_name_and_brings_those_around_it(judge, study, monkeypatch):
     monkeypatch.setattr(places, "NEARBY", (2, 2))
     page = judge.client.get(f"/j/{judge.token}/places", {"q": "ward 1.1"}).content.decode()
@@ -89,6 +96,7 @@ def test_a_search_keeps_what_was_chosen(judge):
     assert page.index('value="around:5" checked') < page.index('value="around:12"')
 
 
+@by_any_design
 def test_somebody_can_know_the_whole_map(judge, study):
     choose(judge, "all", "region:South")
     assert Judge.objects.get(name=judge.name).places == ["all"]
@@ -126,6 +134,7 @@ def test_an_open_pair_elsewhere_is_left_alone(judge):
     assert judge.pair()["pair"] == again
 
 
+@by_any_design
 def test_the_page_of_unknown_areas_lists_those_of_the_places(judge, study):
     choose(judge, "region:North")
     page = judge.get("areas").content.decode()

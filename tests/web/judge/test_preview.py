@@ -106,11 +106,6 @@ def test_jumps_and_language(player):
     assert "QR code" in player.play("link")
 
 
-def test_a_judge_does_not_jump(judge):
-    assert judge.post("jump", to="end").status_code == 404
-    assert judge.pair()["counter"] == "1 of about 3"
-
-
 @pytest.mark.parametrize("who", ["stranger", "anonymous"])
 def test_its_link_is_worth_nothing_to_others(player, clients, who):
     assert clients[who].get(player.home).status_code == 404

@@ -20,6 +20,14 @@ def test_every_page_of_a_judge_is_listed_here():
     assert paths == pages | {"j/<slug:token>", "s/<slug:code>/", "withdraw"}
 
 
+@pytest.mark.parametrize(
+    ("method", "page"),
+    [*(("get", each) for each in ("answer", "consent", "begin", "go-on", "language")), ("post", "last")],
+)
+def test_the_wrong_method_is_refused(judge, method, page):
+    assert getattr(judge.client, method)(f"/j/{judge.token}/{page}").status_code == 405
+
+
 @given(page=st.sampled_from(PAGES), method=method, form=form, own=st.booleans())
 def test_rubbish_to_a_judges_pages(judge, page, method, form, own):
     if own and method == "post":

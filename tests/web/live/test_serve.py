@@ -1,6 +1,5 @@
 """Starting and stopping the server, and the commands beside it."""
 
-import gzip
 import json
 import os
 import re
@@ -11,7 +10,6 @@ import stat
 import subprocess
 import sys
 import time
-import zipfile
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -133,47 +131,6 @@ def test_a_second_server_with_another_key_or_clock_is_refused(server_class, long
         assert second.stop() == 0
     finally:
         first.stop()
-
-
-def test_two_servers_do_not_share_a_port(server):
-    other = server.folder / "other"
-    for command in ("serve", "demo"):
-        words = [sys.executable, "-m", "judgemap", command, "--data", str(other), "--port", str(server.port)]
-        done = subprocess.run(words, capture_output=True, text=True, env=server.environment(), check=False, timeout=60)
-        assert done.returncode == 2
-        assert done.stdout == ""
-        assert f"port {server.port} is already in use" in done.stderr
-    assert not other.exists()
-
-
-def tiles_of(server, slug: str) -> dict[str, object]:
-    """The tiles of a study's base map in the archive, by level, column and row."""
-    server.study("export", slug, "-o", "export.zip")
-    with zipfile.ZipFile(server.folder / "export.zip") as archive:
-        names = [name for name in archive.namelist() if name.endswith(".json.gz")]
-        tiles = {name: json.loads(gzip.decompress(archive.read(name))) for name in names}
-    return {name.removeprefix("basemap/").removesuffix(".json.gz"): tile for name, tile in tiles.items()}
-
-
-def test_backup_while_judges_answer_and_restore_elsewhere(server, areas):
-    slug = server.new_study(areas)
-    server.study("basemap", slug, str(town().write(server.folder / "town.osm")))
-    judge = server.invite(slug, 1)[0]
-    judge.agree()
-    for _ in range(5):
-        judge.answer(judge.pair()["pair"], "left")
-    server.study("backup", "copy.sqlite3")
-    before, tiles = server.comparisons(slug), tiles_of(server, slug)
-    elsewhere = type(server)(server.folder / "elsewhere")
-    elsewhere.folder.mkdir()
-    elsewhere.study("restore", str(server.folder / "copy.sqlite3"))
-    assert elsewhere.comparisons(slug) == before
-    elsewhere.start()
-    again = type(judge)(elsewhere, judge.name, judge.token)
-    assert again.pair()["counter"] == "6 of about 50"
-    key = re.search(r"/tiles/(\d+)/", again.get().data.decode())[1]
-    assert {place: json.loads(again.get(f"tiles/{key}/{place}").data)[place] for place in tiles} == tiles != {}
-    elsewhere.stop()
 
 
 PRINT = """

@@ -1,7 +1,7 @@
 """A study that judges have answered, and its fits: made once, and stored in each test's database as a worker would."""
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
@@ -40,6 +40,8 @@ class Made:
     fit: Fit
     findings: dict[str, Any]
     left_out: tuple[str, ...] = ()
+    whole: dict[str, Any] = field(default_factory=dict)
+    """All that a worker finds; the rest is what pages of maps need."""
 
 
 @pytest.fixture(scope="session")
@@ -67,7 +69,7 @@ def made(areas, said) -> dict[str, Made]:
         findings = findings_of(fit, Explanation(fit, data))
         parts = ("top", "met", "sampling", "layout", "between", "grouping", "verdict", "check", "reliability", "judges")
         on_the_map = {key: findings[key] for key in parts if key in findings}
-        found[name] = Made(settings, fit, on_the_map, left_out)
+        found[name] = Made(settings, fit, on_the_map, left_out, findings)
     return found
 
 

@@ -4,16 +4,9 @@ import json
 import math
 
 import numpy as np
-import pytest
 
 import judgemap as jm
 from judgemap.study.assess.explain import Explanation
-from judgemap.web.judge import answering as judging
-from judgemap.web.judge import joining
-from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.models import FitRun
-from judgemap.web.results.running import findings_of
-from judgemap.web.studies.areas import load_areas
 
 JUDGE_KEYS = {
     "judge", "comparisons", "decided", "ties", "skipped", "unknown", "undecided", "left", "left_share", "left_low",
@@ -24,46 +17,6 @@ JUDGE_KEYS = {
 AREA_KEYS = {"id", "wins", "losses", "win_rate", "win_low", "win_high", "riskier", "density"}
 
 
-def play(token, answers, rng):
-    """Let a judge answer several pairs."""
-    for _ in range(answers):
-        pair = judging.current_pair(token)
-        if pair is None:
-            judging.go_on(token)
-            pair = judging.current_pair(token)
-        judging.answer(token, judging.GivenAnswer(pair.token, str(rng.choice(["left", "right", "tie"]))))
-
-
-@pytest.fixture
-def run(study, edit, settings, rows):
-    """A study whose three judges answered in turn, and a fit that was asked for."""
-    settings.ANSWERS_PER_SECOND = 1e6
-
-    def make() -> FitRun:
-        edit(recommended=30, maximum=40)
-        study.refresh_from_db()
-        rng = np.random.default_rng(1)
-        tokens = [invited.token for invited in joining.invite(study, 3)]
-        for token in tokens:
-            judging.give_consent(token, "en", 0)
-        for _ in range(4):
-            for token in tokens:
-                play(token, 6, rng)
-        return FitRun.objects.create(study=study, number=1, version=study.version)
-
-    return rows.once("played", make)
-
-
-@pytest.fixture
-def data(run):
-    return load_comparisons(run.study)
-
-
-@pytest.fixture
-def fit(run, data):
-    return jm.fit_spatial(data, load_areas(run.version), seed=1, chains=2, draws=60, as_in_paper=True)
-
-
 def numbers(value):
     if isinstance(value, dict):
         return [number for each in value.values() for number in numbers(each)]
@@ -72,8 +25,8 @@ def numbers(value):
     return [value] if isinstance(value, float) else []
 
 
-def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
-    findings = findings_of(fit, Explanation(fit, data))
+def test_it_is_plain_json_with_the_keys_it_promises(made):
+    fit, findings = made["spatial"].fit, made["spatial"].whole
     assert json.loads(json.dumps(findings, allow_nan=False)) == findings
     assert all(math.isfinite(number) for number in numbers(findings))
     assert all(set(row) == JUDGE_KEYS for row in findings["judges"])
@@ -90,8 +43,8 @@ def test_it_is_plain_json_with_the_keys_it_promises(run, fit, data):
     assert all(995 <= sum(row["density"]) <= 1005 for row in findings["areas"])
 
 
-def test_numbers_are_the_librarys(run, fit, data):
-    findings = findings_of(fit, Explanation(fit, data))
+def test_numbers_are_the_librarys(made, said):
+    fit, data, findings = made["spatial"].fit, said, made["spatial"].whole
     table = jm.judge_table(fit, data)
     for name in ("comparisons", "left_share", "infit", "outfit", "agreement", "seconds_median"):
         np.testing.assert_allclose([row[name] for row in findings["judges"]], table[name], rtol=1e-4)
@@ -104,8 +57,7 @@ def test_numbers_are_the_librarys(run, fit, data):
     assert [each["chosen"] for each in findings["surprises"]] == surprising["chosen"].tolist()
 
 
-def test_a_lone_judge_is_noted(fit, data):
-    alone = data.only(data.judges[:1])
-    told = Explanation(fit, alone)
+def test_a_lone_judge_is_noted(made, said):
+    told = Explanation(made["spatial"].fit, said.only(said.judges[:1]))
     assert told.judges_note == "Only one judge has made decisions, so agreement with others cannot be checked."
     assert "one judge" in told.reliability.note

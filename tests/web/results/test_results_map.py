@@ -2,7 +2,6 @@
 
 import json
 import re
-import zipfile
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,7 +10,6 @@ from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import judgemap as jm
 from judgemap.report.figures.colours import (
     CHANCE,
     RANK_WIDTH,
@@ -20,8 +18,6 @@ from judgemap.report.figures.colours import (
 )
 from judgemap.study.assess.findings import Findings
 from judgemap.study.data.comparisons import Outcome
-from judgemap.study.fit.settings import FitSettings
-from judgemap.web.people.export import export_study
 from judgemap.web.results.risk_map import Asked, layer_makers
 
 
@@ -39,26 +35,9 @@ def areas_on(html: str) -> list[tuple[str, str, str]]:
     return [(*said.replace("&lt;", "<").replace("&gt;", ">").split(": ", 1), fill) for said, fill in found]
 
 
-@pytest.fixture
-def library(answered, tmp_path):
-    """Fit the study's export with only the library."""
-
-    def fitted(run):
-        path = export_study(answered, tmp_path / f"{run.number}.zip")
-        folder = tmp_path / f"export-{run.number}"
-        zipfile.ZipFile(path).extractall(folder)
-        areas = jm.read_edges(folder / "edges.csv", folder / "areas.csv")
-        data = jm.read_comparisons(folder / "comparisons.csv", areas).without(run.left_out)
-        return FitSettings.from_dict(run.settings).run(data, areas)
-
-    return fitted
-
-
-@pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("name", ["spatial", "without", "clusters"])
-def test_every_number_is_the_librarys_on_the_export(answered, keep, library, page, table_rows, text_of, name):
-    run = keep(answered, name)
-    fit = library(run)
+def test_every_number_is_the_librarys(answered, keep, made, page, table_rows, text_of, name):
+    run, fit = keep(answered, name), made[name].fit
     table = fit.areas.assign(top3=fit.p_top(3).to_numpy())
     if name == "clusters":
         table = table.assign(cluster=fit.best.labels, placed=fit.best.placed)

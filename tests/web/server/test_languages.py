@@ -1,14 +1,18 @@
-"""Researchers' pages are translated by gettext catalogues, in languages that have one of their own."""
+"""Researchers' pages are translated by gettext catalogues, and numbers are written as their language does it."""
 
 import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import polib
 import pytest
-from django.utils.translation import trans_real
+from django.template.loader import render_to_string
+from django.utils.translation import override, trans_real
 
+import judgemap.web
+from judgemap.web.judge.pages import counter
 from judgemap.web.server.languages import wished_language
 
 WEB = Path(__file__).parents[3] / "src" / "judgemap" / "web"
@@ -113,3 +117,37 @@ def test_every_tag_of_a_template_is_on_one_line():
     assert len(templates) > 50
     broken = re.compile(r"\{%(?:(?!%\}).)*\n|\{\{(?:(?!\}\}).)*\n")
     assert [path.name for path in templates if broken.search(path.read_text(encoding="utf-8"))] == []
+
+
+TEMPLATES = Path(judgemap.web.__file__).parent
+COUNTED = re.compile(r"{% blocktranslate [^%]*?count (\w+)=([^ %]+)[^%]*%}(.*?){% endblocktranslate %}", re.S)
+SMALL = {"version.practice", "before", "sure", "days_left", "minutes"}
+"""What is counted and never comes to a thousand."""
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "1,064 of at most 2,000"), ("fr", "1\xa0064 sur 2\xa0000 au plus")]
+)
+def test_a_judge_who_goes_on_sees_thousands(language, words):
+    version = SimpleNamespace(practice=2, recommended=50, maximum=2000)
+    judge = SimpleNamespace(judged=1063, study=SimpleNamespace(version=version))
+    with override(language):
+        assert counter(judge, SimpleNamespace(practice=False)).replace("\u202f", "\xa0") == words
+
+
+def test_tables_and_legends_have_thousands():
+    legend = SimpleNamespace(key=True, steps=[("#fff", "low", 32844), ("#000", "high", 1)])
+    html = render_to_string("results/legend.html", {"legend": legend})
+    assert "(32,844 areas)" in html
+    assert "(1 area)" in html
+
+
+def test_what_is_counted_is_written_by_a_filter():
+    """A plural is chosen by a number that a page would show without thousands, so it shows another variable."""
+    raw = [
+        (path.name, value)
+        for path in TEMPLATES.rglob("*.html")
+        for name, value, body in COUNTED.findall(path.read_text(encoding="utf-8"))
+        if "{{ " + name + " }}" in body and value not in SMALL
+    ]
+    assert raw == []

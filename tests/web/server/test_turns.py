@@ -1,4 +1,4 @@
-"""Judges are not kept waiting by those who read or write a lot."""
+"""Judges are not kept waiting by those who read or write a lot; what was removed is gone from SQLite's files."""
 
 import sqlite3
 from contextlib import closing
@@ -11,6 +11,7 @@ from judgemap.errors import StudyError
 from judgemap.web.people.inviting import studies_overview
 from judgemap.web.server import database
 from judgemap.web.server.backup import snapshot
+from judgemap.web.settings import read_database
 from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Area, Edge, Study
 
@@ -93,3 +94,70 @@ def test_a_design_made_while_somebody_else_edits_is_made_again(study, edit, monk
     first, last = study.areas.get(position=0), study.areas.get(position=15)
     assert editing.change_edge(stale, first, last).added_in == 3
     assert [len(graph.edges) for graph in made] == [24, 25, 25]
+
+
+WORDS = b"a reason that was typed in confidence"
+
+
+@pytest.fixture
+def erased_database(tmp_path):
+    """A SQLite file as the server opens it, with a reason in it that was removed since."""
+    connections.databases["file"] = {**connections.databases["default"], **read_database("", tmp_path)}
+    with connections["file"].cursor() as cursor:
+        cursor.execute("CREATE TABLE answer (reason text)")
+        cursor.execute("INSERT INTO answer VALUES (%s)", [WORDS.decode()])
+        cursor.execute("DELETE FROM answer")
+    yield tmp_path
+    connections["file"].close()
+    del connections["file"], connections.databases["file"]
+
+
+def kept(folder) -> dict[str, bool]:
+    """Say of each file whether it still has the words."""
+    return {path.name.removeprefix("judgemap.sqlite3"): WORDS in path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def _unblocked(django_db_blocker):
+    with django_db_blocker.unblock():
+        yield
+
+
+@pytest.mark.usefixtures("_unblocked")
+def test_an_emptied_log_has_no_trace_of_what_was_removed(erased_database):
+    assert kept(erased_database)["-wal"]
+    assert database.empty_log("file")
+    assert not any(kept(erased_database).values())
+
+
+@pytest.mark.usefixtures("_unblocked")
+def test_a_reader_puts_it_off(erased_database, monkeypatch):
+    monkeypatch.setattr(database, "PATIENCE_MS", 1)
+    with closing(sqlite3.connect(erased_database / "judgemap.sqlite3")) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM answer").fetchone()
+        with connections["file"].cursor() as cursor:
+            cursor.execute("INSERT INTO answer VALUES ('later')")
+        assert not database.empty_log("file")
+    assert database.empty_log("file")
+    assert not any(kept(erased_database).values())
+
+
+def test_a_withdrawal_empties_the_log(judge, client, monkeypatch, django_capture_on_commit_callbacks):
+    if connections["default"].vendor != "sqlite":
+        pytest.skip("PostgreSQL cleans up by itself")
+    tries = []
+    monkeypatch.setattr(database, "empty_log", lambda: tries.append(1) or len(tries) == 3)
+    monkeypatch.setattr(database, "SECONDS_BETWEEN_TRIES", 0)
+    monkeypatch.setattr(database.threading, "Thread", Now)
+    code = judge.get("link").text.partition('class="code">')[2].partition("<")[0]
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post("/withdraw", {"code": code})
+    assert len(tries) == 3
+
+
+class Now:
+    """A thread that does its work at once."""
+
+    def __init__(self, target, **_):
+        self.start = target

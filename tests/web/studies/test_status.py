@@ -1,26 +1,23 @@
-"""Draft, open, paused, closed."""
+"""A study's life: draft, open, paused, closed, deleted and copied; in whose list it is, and who shares it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
-from judgemap.web.judge.models import Answer
+from judgemap.errors import StudyError
+from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.results.models import FitRun
 from judgemap.web.studies import access, editing
-from judgemap.web.studies.models import Act, Study
+from judgemap.web.studies.areas import load_graph
+from judgemap.web.studies.keeping import GRACE, delete_study, remove_due
+from judgemap.web.studies.log import verify_log
+from judgemap.web.studies.models import Act, Draft, Drawing, Study, StudyVersion
 
 
 def act(client, study, what):
     return client.post(f"/studies/{study.slug}/status", {"act": what}, follow=True).content.decode()
-
-
-def test_a_draft_is_opened_paused_and_opened_again(draft, clients):
-    owner = clients["owner"]
-    for what, status in (("open", "open"), ("pause", "paused"), ("open", "open")):
-        assert f"The study is {status} now." in act(owner, draft, what)
-        draft.refresh_from_db()
-        assert draft.status == status
-    assert Act.objects.filter(study=draft, researcher__email="owner@example.org", verb="paused").count() == 1
 
 
 def test_what_cannot_be_is_said_and_not_done(draft, clients):
@@ -126,3 +123,145 @@ def test_the_overview_knows_the_last_answer(owned, clients, judge, visit):
         assert who.answer(outcome).status_code == 200
         summary = clients["owner"].get(f"/studies/{owned.slug}/").context["summary"]
         assert summary["last_answer"] == Answer.objects.latest("answered_at").answered_at
+
+
+def test_a_researcher_sees_own_and_shared_studies_only(owned, clients):
+    assert "Wards" in clients["owner"].get("/studies/").content.decode()
+    shared = clients["teammate"].get("/studies/").content.decode()
+    assert "Wards" in shared
+    assert "shared with you" in shared
+    assert "Wards" not in clients["stranger"].get("/studies/").content.decode()
+
+
+def test_somebody_new_is_told_how_to_begin(clients):
+    assert "Make your first study" in clients["stranger"].get("/").content.decode()
+
+
+def test_it_asks_for_a_sign_in(clients):
+    assert clients["anonymous"].get("/").status_code == 302
+    assert clients["owner"].post("/studies/").status_code == 405
+
+
+def test_studies_are_found_by_title(owned, clients):
+    assert "Wards" in clients["owner"].get("/studies/", {"q": "WARD"}).content.decode()
+    nothing = clients["owner"].get("/studies/", {"q": "zebra\0<b>"}).content.decode()
+    assert "No title contains “zebra&lt;b&gt;”" in nothing
+    assert "Show all" in nothing
+
+
+def test_a_page_that_is_not_there_leads_home(clients):
+    lost = clients["owner"].get("/nothing/here")
+    assert lost.status_code == 404
+    assert 'href="/studies/"' in lost.content.decode()
+    assert 'href="/"' in clients["anonymous"].get("/nothing/here").content.decode()
+
+
+def test_the_title_must_be_typed(owned, clients):
+    page = f"/studies/{owned.slug}/delete"
+    assert clients["owner"].get(page).status_code == 200
+    refused = clients["owner"].post(page, {"title": "wrong"})
+    assert refused.status_code == 400
+    assert "exactly: Wards" in str(refused.context["form"].errors["title"])
+    assert clients["teammate"].post(page, {"title": "Wards"}).status_code == 403
+    owned.refresh_from_db()
+    assert owned.deleted_at is None
+
+
+def test_a_deleted_study_is_out_of_sight_and_can_come_back(owned, clients, judge):
+    open_pair = judge.pair()["pair"]
+    clients["owner"].post(f"/studies/{owned.slug}/delete", {"title": " Wards "})
+    for name in ("owner", "teammate"):
+        assert clients[name].get(f"/studies/{owned.slug}/").status_code == 404
+    assert "Bring it back" in clients["owner"].get("/studies/").content.decode()
+    assert judge.answer("left", pair=open_pair).status_code != 200
+    assert clients["stranger"].post(f"/studies/{owned.slug}/undelete").status_code == 404
+    clients["owner"].post(f"/studies/{owned.slug}/undelete")
+    owned.refresh_from_db()
+    assert (owned.status, owned.deleted_at) == ("paused", None)
+    assert clients["owner"].get(f"/studies/{owned.slug}/").status_code == 200
+    assert {"deleted", "brought back"} <= set(Act.objects.values_list("verb", flat=True))
+
+
+def test_after_the_grace_period_everything_goes_but_the_log(owned, judge):
+    judge.answer("left")
+    FitRun.objects.create(study=owned, number=1, version=owned.version)
+    delete_study(owned, "Wards", owned.owner)
+    remove_due()
+    assert Study.objects.filter(pk=owned.pk).exists()
+    Study.objects.update(deleted_at=timezone.now() - GRACE - timedelta(minutes=1))
+    remove_due()
+    for model in (Study, StudyVersion, Judge, Pair, Answer, FitRun, Drawing):
+        assert not model.objects.exists(), model
+    removed = Act.objects.get(verb="removed")
+    assert removed.detail == {"study": "wards", "title": "Wards", "areas": 16, "judges": 1}
+    assert verify_log() == []
+
+
+def test_the_wrong_name_deletes_nothing(owned):
+    with pytest.raises(StudyError, match="title of the study exactly"):
+        delete_study(owned, "", None)
+
+
+def test_a_copy_has_the_map_and_the_texts_and_no_judges(owned, clients, judge, carry_out):
+    clients["owner"].post(f"/studies/{owned.slug}/map", {"a": "0", "b": "1"})
+    first, second = (clients["owner"].post(f"/studies/{owned.slug}/duplicate")["Location"] for _ in range(2))
+    assert first == second, "a button pressed twice makes one copy"
+    carry_out(Draft.objects.get())
+    copy = Study.objects.exclude(pk=owned.pk).get()
+    owned.refresh_from_db()
+    assert (copy.status, copy.version.title, copy.owner) == ("draft", "Wards (copy)", owned.owner)
+    assert copy.version.thanks == owned.version.thanks
+    assert load_graph(copy.version).edges.tolist() == load_graph(owned.version).edges.tolist()
+    assert copy.judges.count() == 0
+    assert Drawing.objects.get(study=copy).paths == Drawing.objects.get(study=owned).paths
+
+
+def test_a_study_is_shared_by_address_and_taken_back(owned, clients, people):
+    share = f"/studies/{owned.slug}/share"
+    assert clients["owner"].post(share, {"email": " Stranger@Example.org "}).status_code == 302
+    assert clients["stranger"].get(f"/studies/{owned.slug}/").status_code == 200
+    clients["owner"].post(share, {"remove": str(people["stranger"].pk)})
+    assert clients["stranger"].get(f"/studies/{owned.slug}/").status_code == 404
+    assert [act.verb for act in Act.objects.filter(study=owned, researcher=people["owner"])] == ["shared", "unshared"]
+
+
+@pytest.mark.parametrize("email", ["nobody@example.org", "owner@example.org", "", "x", "a" * 300 + "@example.org"])
+def test_an_address_that_is_nobodys_is_refused_beside_the_field(owned, clients, email):
+    response = clients["owner"].post(f"/studies/{owned.slug}/share", {"email": email})
+    assert response.status_code == 400
+    assert list(response.context["form"].errors) == ["email"]
+
+
+@pytest.mark.parametrize("key", ["", "x", "999999", "-1", "१", "9" * 40, "9" * 5000])
+def test_taking_back_from_nobody_does_nothing(owned, clients, key):
+    assert clients["owner"].post(f"/studies/{owned.slug}/share", {"remove": key}).status_code in (302, 400)
+    assert owned.colleagues.count() == 1
+
+
+def test_a_colleague_sees_the_list_without_buttons(owned, clients):
+    page = clients["teammate"].get(f"/studies/{owned.slug}/colleagues").content.decode()
+    assert "owner@example.org" in page
+    assert "Stop sharing" not in page
+
+
+def test_a_colleague_becomes_a_reader_and_back(owned, clients, people):
+    share = f"/studies/{owned.slug}/share"
+    email = people["teammate"].email
+    clients["owner"].post(share, {"email": email, "may": "read"})
+    assert (owned.colleagues.count(), owned.readers.count()) == (0, 1)
+    page = clients["teammate"].get(f"/studies/{owned.slug}/").text
+    assert "You can look at everything here" in page
+    refused = clients["teammate"].post(f"/studies/{owned.slug}/status", {"act": "pause"})
+    assert refused.status_code == 403
+    assert "You can look at this study but not change it" in refused.text
+    clients["owner"].post(share, {"email": email, "may": "change"})
+    assert (owned.colleagues.count(), owned.readers.count()) == (1, 0)
+    assert clients["teammate"].post(f"/studies/{owned.slug}/status", {"act": "pause"}).status_code == 302
+
+
+def test_a_reader_can_be_taken_off_again(owned, clients, people):
+    share = f"/studies/{owned.slug}/share"
+    clients["owner"].post(share, {"email": people["stranger"].email, "may": "read"})
+    assert "Stop sharing" in clients["owner"].get(f"/studies/{owned.slug}/colleagues").text
+    clients["owner"].post(share, {"remove": str(people["stranger"].pk)})
+    assert clients["stranger"].get(f"/studies/{owned.slug}/").status_code == 404

@@ -1,9 +1,17 @@
-"""What judges read, and its translations."""
+"""What judges read, its translations, who asks, and how judges are asked."""
+
+import io
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+from PIL import Image, PngImagePlugin
 
-from judgemap.web.judge.models import Answer
-from judgemap.web.studies.editing import close_study
+from judgemap.errors import StudyError
+from judgemap.web.judge import joining
+from judgemap.web.results.models import words_of
+from judgemap.web.studies import editing
+from judgemap.web.studies.models import Act, Imprint
 
 TEXTS = {
     "title": "Wards again",
@@ -18,21 +26,6 @@ TEXTS = {
 
 def url(study):
     return f"/studies/{study.slug}/texts"
-
-
-def test_an_edit_is_a_new_version_and_touches_no_answer(owned, clients, judge):
-    judge.answer("left")
-    assert clients["owner"].post(url(owned), TEXTS | {"based_on": "1"}).status_code == 302
-    owned.refresh_from_db()
-    assert (owned.version.number, owned.version.title, owned.version.direction) == (2, "Wards again", "higher")
-    assert owned.versions.get(number=1).title == "Wards"
-    assert owned.version.author.email == "owner@example.org"
-    assert Answer.objects.count() == 1
-
-
-def test_a_new_consent_text_is_asked_for_again(owned, clients, judge):
-    clients["owner"].post(url(owned), TEXTS | {"based_on": "1"})
-    assert "I agree." in judge.get().content.decode()
 
 
 def test_saving_what_is_there_makes_no_version(owned, clients):
@@ -85,13 +78,6 @@ def test_the_preview_beside_a_field_is_clean(clients):
     assert clients["owner"].get("/markdown").status_code == 405
 
 
-def test_a_closed_study_is_not_changed(owned, clients):
-    close_study(owned)
-    response = clients["owner"].post(url(owned), TEXTS)
-    assert response.status_code == 400
-    assert "is closed" in response.content.decode()
-
-
 def test_a_translation_is_read_by_judges(owned, clients, visit):
     judge = visit(agreed=False)
     fields = {"question": "Quel secteur ?", "consent": "D'accord.", "based_on": "1"}
@@ -123,3 +109,135 @@ def test_only_languages_of_the_study_are_translated_into(owned, clients):
     assert clients["owner"].post(f"{url(owned)}/de", {"question": "Was?"}).status_code == 302
     owned.refresh_from_db()
     assert owned.version.number == 1
+
+
+GOOD = {
+    "recommended": "20",
+    "maximum": "40",
+    "ties": "on",
+    "access": "personal",
+    "design": "principal",
+    "language": "en",
+    "more_languages": ["fr"],
+    "base_map": "",
+    "base_map_credit": "",
+}
+
+
+def judging_url(study):
+    return f"/studies/{study.slug}/judging"
+
+
+def test_the_settings_are_kept_as_a_version(owned, clients):
+    assert clients["teammate"].post(judging_url(owned), GOOD).status_code == 302
+    owned.refresh_from_db()
+    version = owned.version
+    assert (version.recommended, version.maximum, version.ties, version.skips) == (20, 40, True, False)
+    assert (version.design, version.languages) == ("principal", ["en", "fr"])
+    assert version.number == 2
+
+
+def test_the_designs_lead_to_the_plan(owned, clients):
+    assert (
+        f'<a href="/studies/{owned.slug}/dashboard/planning">'
+        in clients["owner"].get(judging_url(owned)).content.decode()
+    )
+
+
+def test_a_language_taken_away_keeps_its_translation_in_the_old_version(owned, clients):
+    clients["owner"].post(judging_url(owned), GOOD | {"more_languages": []})
+    owned.refresh_from_db()
+    assert owned.version.translations == {}
+    assert "fr" in owned.versions.get(number=1).translations
+
+
+def test_an_open_link_comes_and_goes(owned, clients):
+    clients["owner"].post(judging_url(owned), GOOD | {"access": "open"})
+    owned.refresh_from_db()
+    code = owned.join_code
+    assert f"/s/{code}/" in clients["owner"].get(f"/studies/{owned.slug}/").content.decode()
+    assert clients["anonymous"].get(f"/s/{code}/").status_code == 200
+    clients["owner"].post(judging_url(owned), GOOD)
+    assert clients["anonymous"].get(f"/s/{code}/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"recommended": "50"}, "recommended"),
+        ({"recommended": "0"}, "recommended"),
+        ({"maximum": "999999999999"}, "maximum"),
+        ({"maximum": "many"}, "maximum"),
+        ({"access": "all"}, "access"),
+        ({"design": "best"}, "design"),
+        ({"language": "xx"}, "language"),
+        ({"more_languages": ["xx"]}, "more_languages"),
+        ({"base_map": "http://tiles.example.org/{z}/{x}/{y}.png"}, "base_map"),
+        ({"base_map": "https://tiles.example.org/"}, "base_map"),
+        ({"base_map": "https://a.example; script-src * /{z}/{x}/{y}"}, "base_map"),
+        ({"base_map_credit": "x" * 201}, "base_map_credit"),
+    ],
+)
+def test_the_error_stands_beside_the_field_of_judging(owned, clients, changed, field):
+    response = clients["owner"].post(judging_url(owned), GOOD | changed)
+    assert response.status_code == 400
+    assert list(response.context["form"].errors) == [field]
+    owned.refresh_from_db()
+    assert owned.version.number == 1
+
+
+def test_a_base_map_is_allowed_by_the_policy_of_the_pair_page_only(owned, clients, judge):
+    tiles = {"base_map": "https://tiles.example.org/{z}/{x}/{y}.png", "more_languages": ["fr", "ar"]}
+    clients["owner"].post(judging_url(owned), GOOD | tiles)
+    assert "https://tiles.example.org" in judge.get()["Content-Security-Policy"]
+    assert "tiles.example" not in clients["owner"].get(judging_url(owned))["Content-Security-Policy"]
+
+
+WORDS = {"organisation": "Town <Council>", "contact": "hill@town.example", "privacy": "We keep **little**."}
+
+
+def drawn(kind: str = "PNG", size: tuple[int, int] = (900, 90), **more) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", size, "#123456").save(file, kind, **more)
+    return file.getvalue()
+
+
+def test_judges_and_briefings_show_who_asks(owned, clients, client):
+    study = owned
+    where = reverse("studies:imprint", args=[study.slug])
+    given = {**WORDS, "logo": SimpleUploadedFile("logo.png", drawn())}
+    assert clients["owner"].post(where, given).status_code == 302
+    kept = Imprint.objects.get(study=study)
+    assert Image.open(io.BytesIO(kept.logo)).size == (300, 30)
+    link = joining.invite(study, 1)[0].token
+    said = client.get(f"/j/{link}/").content.decode()
+    for each in ("Town &lt;Council&gt;", "hill@town.example", "<strong>little</strong>", "data:image/png;base64,"):
+        assert each in said
+    assert Act.objects.filter(study=study, verb="imprint").exists()
+    assert (words_of(study).organisation, words_of(study).contact) == ("Town <Council>", "hill@town.example")
+    assert clients["owner"].post(where, WORDS).status_code == 302
+    assert Imprint.objects.get(study=study).logo, "saving again leaves it"
+    clients["owner"].post(where, {**WORDS, "no_logo": "on"})
+    assert not Imprint.objects.get(study=study).logo
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"<svg onload='alert(1)'/>", b"", b"\x89PNG\r\n\x1a\n and so on", drawn("GIF"), drawn()[:60], b"x" * 2_000_001],
+)
+def test_what_is_no_logo(content):
+    with pytest.raises(StudyError):
+        editing.redraw_logo(content)
+
+
+def test_a_logo_of_too_many_pixels_is_not_decoded():
+    with pytest.raises(StudyError, match="too many pixels"):
+        editing.redraw_logo(drawn("PNG", (6000, 5000)))
+
+
+def test_only_pixels_are_kept():
+    hidden = PngImagePlugin.PngInfo()
+    hidden.add_text("place", "51.5, -0.1")
+    assert b"51.5" in drawn(pnginfo=hidden)
+    assert b"51.5" not in editing.redraw_logo(drawn(pnginfo=hidden) + b"51.5")
+    assert editing.redraw_logo(drawn("JPEG")).startswith(b"\x89PNG")

@@ -249,7 +249,7 @@ def test_notes_of_few_answers_are_on_the_page(owned, clients, answers, ask, make
 
 
 def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, make):
-    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1)))
+    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1, as_in_paper=True)))
     assert len(run.findings["warnings"]) == 2
     for warning in run.findings["warnings"]:
         assert f'<p class="notice warn">{warning}</p>' in text(page("1/log"))
@@ -260,7 +260,7 @@ def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, ma
 
 @pytest.mark.parametrize(("how", "draws", "warmup"), [("longer", 40, 10), ("seed", 10, 5), ("", 10, 5), ("x", 10, 5)])
 def test_a_fit_that_has_not_settled_can_be_run_longer_or_tried_again(judged, page, send, ask, make, how, draws, warmup):
-    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1)))
+    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1, as_in_paper=True)))
     for name in ("map", "convergence", "log"):
         assert f'value="{how or "longer"}"' in text(page(f"1/{name}")) or how == "x", name
     send("1/again", how=how)

@@ -1,4 +1,4 @@
-"""The task that makes a fit: from answers to results, and everything that can come in between."""
+"""The task that makes a fit: from answers to results, everything that can come in between, and large maps."""
 
 import logging
 from dataclasses import replace
@@ -8,12 +8,14 @@ import pytest
 from django.utils import timezone
 
 from judgemap.errors import StudyError
+from judgemap.study.fit import large
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results import running
+from judgemap.web.results import actions, running
 from judgemap.web.results.actions import ask_for_fit, cancel_fit
 from judgemap.web.results.files import open_fit
 from judgemap.web.results.models import Exclusion, FitRun
+from judgemap.web.results.running import warm_up
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.jobs import SILENCE
 from judgemap.web.studies import editing
@@ -42,13 +44,6 @@ def test_every_number_is_the_library_s(judged, ask, make, settings):
     if settings.model == "clusters":
         assert [row["cluster"] for row in run.rows] == fit.clusters["cluster"].tolist()
         assert [row["probability"] for row in run.rows] == fit.clusters["probability"].tolist()
-
-
-def test_the_highest_risk_comes_out_on_top(judged, ask, make):
-    run = make(ask(judged, replace(QUICK, draws=300)))
-    ranks = [row["rank"] for row in run.rows]
-    misplaced = sum(abs(rank - place) for place, rank in enumerate(ranks, 1))
-    assert misplaced <= 40, "the later area wins, and the winner has the lower rate; a random order is off by 85"
 
 
 def test_judges_who_are_left_out(judged, ask, make):
@@ -235,12 +230,6 @@ def test_cancelled_in_the_middle(judged, ask, make, monkeypatch):
     assert run.rows == []
 
 
-def test_cancelled_before_it_began(judged, ask, make):
-    run = cancel_fit(ask(judged))
-    assert run.status == FitRun.Status.CANCELLED
-    assert make(run).started_at is None
-
-
 def test_news_on_the_way(judged, ask, make, monkeypatch):
     monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
     seen = []
@@ -267,23 +256,6 @@ def test_a_worker_that_is_asked_to_end_puts_the_fit_back(judged, ask, make):
     assert "starts again when" in run.said
     jobs.STOPPING.clear()
     assert make(run).status == FitRun.Status.DONE
-
-
-def test_a_fit_whose_worker_is_silent_is_lost(judged, ask, make):
-    run = ask(judged)
-    assert FitRun.mark_lost() == 0, "who waits is not lost"
-    long_ago = timezone.now() - SILENCE - timedelta(seconds=1)
-    FitRun.objects.filter(pk=run.pk).update(status="running", started_at=long_ago, heard_at=timezone.now())
-    assert FitRun.mark_lost() == 0, "heard of a moment ago"
-    FitRun.objects.filter(pk=run.pk).update(heard_at=long_ago)
-    run.refresh_from_db()
-    assert run.is_silent
-    assert FitRun.mark_lost() == 1
-    run.refresh_from_db()
-    assert run.status == FitRun.Status.LOST
-    assert "Start it again" in run.said
-    assert run.log.endswith(f"{run.said}\n")
-    assert not run.is_silent
 
 
 def test_a_fit_that_was_given_up_is_not_written_over(judged, ask, make, monkeypatch):
@@ -320,3 +292,63 @@ def test_old_fits_are_kept(judged, ask, make, answers):
     first.refresh_from_db()
     assert first.data_sha256 != second.data_sha256
     assert len(open_fit(first).areas) == len(open_fit(second).areas) == 16
+
+
+def test_a_round(judged, ask):
+    run = ask(judged)
+    FitRun.objects.filter(pk=run.pk).update(status="running", answers=0, heard_at=timezone.now() - timedelta(hours=1))
+    actions.set_auto_fit(judged, 50)
+    worker.go_round()
+    run.refresh_from_db()
+    assert run.status == "lost"
+    assert FitRun.objects.get(number=2).note == "every 50 answers"
+    worker.go_round()
+    assert FitRun.objects.count() == 2
+
+
+def test_warming_up_leaves_nothing_behind(db, monkeypatch):
+    monkeypatch.setattr("judgemap.core.samplers.compiled.compile_all", lambda: None)  # which takes a minute
+    warm_up()
+    assert not FitRun.objects.exists()
+
+
+class Told:
+    """A job that remembers what is written about it."""
+
+    def __init__(self):
+        self.said, self.lines = "", []
+
+    def write_line(self, text):
+        self.lines.append(text)
+
+
+@pytest.fixture
+def memory(monkeypatch):
+    """Say how many gigabytes are free."""
+
+    def free(gigabytes):
+        for module in (large, running):
+            monkeypatch.setattr(module, "free_memory", lambda: int(gigabytes * 10**9))
+
+    return free
+
+
+def test_the_memory_is_stated_before_a_large_fit_starts(memory):
+    memory(16)
+    told = Told()
+    running.state_memory(told, FitSettings(), 32_844, 1_000_000)
+    assert told.said == f"{told.lines[0]}."
+    assert "GB of memory; 16.0 GB is free" in told.said
+
+
+def test_a_machine_that_is_too_small_gets_a_sentence(memory):
+    memory(0.5)
+    with pytest.raises(StudyError, match=r"needs about .* GB of memory, and 0.5 GB are free; use a larger machine"):
+        running.state_memory(Told(), FitSettings(), 32_844, 1_000_000)
+
+
+def test_a_small_fit_says_nothing_of_memory(memory):
+    memory(0.001)
+    told = Told()
+    running.state_memory(told, FitSettings(), 76, 2_000)
+    assert told.lines == []

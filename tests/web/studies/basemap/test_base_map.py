@@ -156,12 +156,6 @@ def test_a_new_base_map_takes_the_place_of_the_old(made, upload, osm, carry_out)
     assert not BaseMapTile.objects.exclude(base_map=made.base_map_id).exists()
 
 
-def test_a_reader_of_the_study_changes_nothing(made, people, clients, osm, upload):
-    made.readers.add(people["stranger"])
-    assert upload(osm, who="stranger").status_code == 403
-    assert clients["stranger"].post(f"/studies/{made.slug}/base-map", {"act": "remove"}).status_code == 403
-
-
 def test_the_switch_and_the_removal(made, clients):
     page = f"/studies/{made.slug}/base-map"
     clients["owner"].post(page, {"act": "results", "on": "on"})

@@ -68,16 +68,6 @@ def collection(boxes=((0, 0), (1, 0), (2, 0), (9, 0)), **members) -> bytes:
     return json.dumps({"type": "FeatureCollection", "features": features} | members).encode()
 
 
-POINTS = json.dumps(
-    {
-        "type": "FeatureCollection",
-        "features": [
-            {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [x, 52]}} for x in (0, 1)
-        ],
-    }
-).encode()
-
-
 def send(client, content, name="wards.geojson", **more):
     return client.post("/new/", {"boundaries": SimpleUploadedFile(name, content), **more})
 
@@ -337,25 +327,20 @@ def test_rows_that_are_no_areas_are_listed_and_settled(clients, make):
     assert any("slivers" in note and "were left out: 'sliver'" in note for note in notes), "not joined, which is usual"
 
 
+def topology(width: int, height: int, *corners: tuple[int, int]) -> bytes:
+    """Rectangles in a TopoJSON file, which never states its reference system."""
+    rings = [[[x, y], [x + width, y], [x + width, y + height], [x, y + height], [x, y]] for x, y in corners]
+    shapes = [
+        {"type": "Polygon", "arcs": [[i]], "properties": {"code": f"W{i}", "ward": f"Ward {i}"}}
+        for i in range(len(rings))
+    ]
+    objects = {"wards": {"type": "GeometryCollection", "geometries": shapes}}
+    return json.dumps({"type": "Topology", "arcs": rings, "objects": objects}).encode()
+
+
 def test_a_file_without_a_place_gets_guesses(clients, make):
-    """A TopoJSON file never states its reference system."""
-    topology = {
-        "type": "Topology",
-        "arcs": [
-            [[450_000, 340_000], [451_000, 340_000], [451_000, 344_000], [450_000, 344_000], [450_000, 340_000]],
-            [[452_000, 340_000], [453_000, 340_000], [453_000, 344_000], [452_000, 344_000], [452_000, 340_000]],
-        ],
-        "objects": {
-            "wards": {
-                "type": "GeometryCollection",
-                "geometries": [
-                    {"type": "Polygon", "arcs": [[i]], "properties": {"code": f"W{i}", "ward": f"Ward {i}"}}
-                    for i in range(2)
-                ],
-            }
-        },
-    }
-    step = send(clients["owner"], json.dumps(topology).encode(), "wards.topojson")["Location"]
+    content = topology(1000, 4000, (450_000, 340_000), (452_000, 340_000))
+    step = send(clients["owner"], content, "wards.topojson")["Location"]
     page = clients["owner"].get(step)
     assert page.context["form"].initial["place"] == "EPSG:27700"
     assert "United Kingdom" in page.content.decode()
@@ -369,12 +354,8 @@ def test_a_file_without_a_place_gets_guesses(clients, make):
 
 def test_the_coordinates_of_a_drawing_are_called_that(clients):
     """As in us-atlas's counties-albers-10m.json, whose coordinates are pixels of a picture 975 by 610 wide."""
-    squares = [[[x, 0], [x + 300, 0], [x + 300, 600], [x, 600], [x, 0]] for x in (0, 300, 600)]
-    arcs = {"type": "Topology", "arcs": squares, "objects": {"counties": {"type": "GeometryCollection"}}}
-    arcs["objects"]["counties"]["geometries"] = [
-        {"type": "Polygon", "arcs": [[i]], "properties": {"code": f"W{i}", "ward": f"Ward {i}"}} for i in range(3)
-    ]
-    step = send(clients["owner"], json.dumps(arcs).encode(), "drawing.json")["Location"]
+    content = topology(300, 600, (0, 0), (300, 0), (600, 0))
+    step = send(clients["owner"], content, "drawing.json")["Location"]
     assert "it may be a drawing" in clients["owner"].get(step).content.decode()
     assert list(clients["owner"].post(step, CHOSEN).context["form"].errors) == ["crs"]
 
@@ -450,14 +431,9 @@ def test_anonymous_and_wrong_methods_are_refused(clients, uploaded):
     ("name", "content", "words"),
     [
         ("wards.geojson", b"", "is empty"),
-        ("wards.geojson", b"not json", "is not what its ending"),
-        ("wards.geojson", b'{"type": "FeatureCollection", "features": []}', "no areas"),
         ("wards.geojson", b'{"type": "FeatureCollection", "features": [', "cannot be read"),
-        ("houses.geojson", POINTS, "has 2 rows, of which 0 are areas; a comparison needs two areas"),
         ("wards.html", b"<script>", "Choose a .geojson"),
-        ("wards.vrt", b"<OGRVRTDataSource>", "Choose a .geojson"),
         ("wards.zip", b"PK\x03\x04 broken", "zip"),
-        ("wards.gpkg", b"SQLite format 3\0 broken", "cannot be read"),
     ],
 )
 def test_files_that_are_no_maps_are_refused_beside_the_field(clients, name, content, words):
