@@ -1,4 +1,3 @@
-import json
 import re
 
 import pytest
@@ -6,14 +5,12 @@ import pytest
 import judgemap as jm
 from judgemap.report.figures.schedules import exposure_map, how_alike, likely_pairs
 from judgemap.report.pages.planning import (
-    FILES,
     at_planned,
     by_length,
     curves,
     grid_picture,
     grid_table,
     plan_page,
-    save_plan,
     sentences,
     utilities,
 )
@@ -61,21 +58,6 @@ def test_page_is_whole_in_itself(plan):
         assert sentence.replace(" %", "\u00a0%").replace("'", "&#39;") in html
     assert not re.search(r'(src|href)="http', html)
     assert "assume that judges answer as the model says" in html
-
-
-@pytest.mark.usefixtures("undrawn")
-def test_folder_and_its_second_writing(plan, tmp_path):
-    folder = save_plan(plan, tmp_path / "plan")
-    assert {path.name for path in folder.iterdir()} == set(FILES)
-    assert json.loads((folder / "plan.json").read_text())["planned"] == 80
-    (folder / "notes.txt").write_text("mine")
-    save_plan(plan, folder)
-    assert {path.name for path in folder.iterdir()} == {*FILES, "notes.txt"}
-    (tmp_path / "fit").mkdir()
-    (tmp_path / "fit" / "fit.json").write_text("{}")
-    with pytest.raises(jm.StudyError, match="is not empty and holds no plan"):
-        save_plan(plan, tmp_path / "fit")
-    assert (tmp_path / "fit" / "fit.json").exists(), "a fit is never replaced by a plan"
 
 
 def test_exposure_map_shades_what_the_design_asks(study):

@@ -11,7 +11,7 @@ from judgemap.cli.progress import counting_progress, stoppable
 from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.fit.folder import check_file, check_folder
+from judgemap.study.fit.folder import check_file, write_whole
 from judgemap.study.plan.planning import DESIGNS, SECONDS
 from judgemap.study.plan.planning import plan as simulate
 
@@ -45,9 +45,7 @@ def plan(
     simulations: Annotated[int, typer.Option(help="Simulated studies under each design.")] = 40,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", help="Page to write, such as plan.html, or a folder for page, data and picture."
-        ),
+        typer.Option("-o", "--output", help="Page to write, such as plan.html."),
     ] = None,
     cores: inputs.Processes = None,
     seed: inputs.Seed = None,
@@ -57,7 +55,10 @@ def plan(
 
     Example: judgemap plan --areas wards.gpkg --judges 12 --per-judge 50 -o plan.html --seed 1
     """
-    _check_output(output)
+    if output is not None:  # before minutes of simulation
+        if output.suffix.lower() not in (".html", ".htm"):
+            raise StudyError(f"{output}: a plan is an .html page; --json prints it for programs")
+        check_file(output)
     seed, fitted = inputs.choose_seed(seed), None
     if pilot is not None:
         from judgemap.study.fit.result import load_fit
@@ -79,9 +80,9 @@ def plan(
             watch=watch,
         )
     if output is not None:
-        from judgemap.report.pages.planning import save_plan
+        from judgemap.report.pages.planning import plan_page
 
-        save_plan(planned, output)
+        write_whole(output, plan_page(planned).encode())
     typer.echo(json.dumps(planned.to_dict(), indent=2, ensure_ascii=False) if as_json else describe(planned))
     if output is not None and not as_json:
         typer.echo(f"The plan is in {output}")
@@ -97,16 +98,3 @@ def describe(planned: "StudyPlan") -> str:
     tables = (at_planned(planned), by_length(planned, planned.reference), grid_table(planned))
     shown = [f"{table.caption}\n\n{table.text()}\n" for table in tables]
     return "\n".join([first, "", *sentences(planned), "", *shown, *(f"Note: {note}" for note in record.notes)]).rstrip()
-
-
-def _check_output(output: Path | None) -> None:
-    """Check that the result can be written, before minutes of simulation."""
-    if output is None:
-        return
-    suffix = output.suffix.lower()
-    if suffix in (".html", ".htm"):
-        check_file(output)
-    elif suffix and not output.is_dir():
-        raise StudyError(f"{output.name}: a plan is an .html page, or a folder whose name has no ending; choose one")
-    else:
-        check_folder(output, "plan.json")

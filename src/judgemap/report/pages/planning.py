@@ -1,8 +1,6 @@
-"""What a plan says: sentences, tables, a picture, and one page."""
+"""What a plan says: sentences, tables, pictures, and one page."""
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,12 +10,7 @@ from judgemap.report.figures.picture import BLUE, DASHED, FAINT, INK, QUIET, Pic
 from judgemap.report.pages.page import Section, page
 from judgemap.report.words.tables import Cell, Table, columns
 from judgemap.report.words.text import DESIGNS, in_words
-from judgemap.study.fit.folder import new_folder, write_whole
 from judgemap.study.plan.planning import Needed, StudyPlan
-
-MARK = "plan.json"
-"""This file marks a folder as a plan's, so that no other folder is overwritten."""
-FILES = (MARK, "index.html", "plan.csv", "plan.svg", "judges.csv", "judges.svg")
 
 LOOKS = {
     "uniform": (INK, "o", (0, (4, 2))),
@@ -181,21 +174,6 @@ UTILITIES = (
     "pairs of one over the posterior variance of a pair's probability. A few nearly certain pairs dominate the mean "
     "in U2, so we give its median over studies, with a robust version alongside, 1 / median variance."
 )
-
-
-def save_plan(plan: StudyPlan, output: Path) -> Path:
-    """Write one page if the name ends in .html, else a folder with `FILES`."""
-    if output.suffix.lower() in (".html", ".htm"):
-        return write_whole(output, plan_page(plan).encode())
-    with new_folder(output, FILES) as draft:
-        (draft / "index.html").write_text(plan_page(plan), encoding="utf-8")
-        text = json.dumps(plan.to_dict(), indent=2, ensure_ascii=False)
-        (draft / MARK).write_text(text + "\n", encoding="utf-8")
-        plan.to_frame().to_csv(draft / "plan.csv", index=False)
-        curves(plan).save(draft / "plan.svg")
-        plan.grid_frame().to_csv(draft / "judges.csv", index=False)
-        grid_picture(plan).save(draft / "judges.svg")
-    return output
 
 
 def _gives(plan: StudyPlan) -> str:
