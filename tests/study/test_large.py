@@ -7,6 +7,7 @@ import pytest
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.samplers.sparse import hmc
 from judgemap.errors import StudyError
 from judgemap.study.assess import explain
 from judgemap.study.data.comparisons import Comparisons
@@ -225,6 +226,17 @@ def test_the_plain_fit_is_the_same_at_any_size(areas):
         assert chosen.judges == "alike"
         assert why == "there are more than 1,000 areas, and not only the defaults are asked for"
     assert FitSettings(seed=1, judges="differ").plan_for(1_500) == LARGE_PLAN
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_judges_all_over_a_large_map_are_alike_unless_asked_for(areas, monkeypatch):
+    """Their views would cost more than the answers are worth, and the fit says so."""
+    data = answers(areas, len(areas))
+    monkeypatch.setattr(hmc, "affordable", lambda model: False)
+    fit = jm.fit_spatial(data, areas, seed=1, **QUICK)
+    assert fit.record.view is View.POOLED
+    assert "taken to be alike (each compared areas all over a large map)" in fit.record.made_by
+    assert jm.fit_spatial(data, areas, seed=1, judges="differ", **QUICK).record.view is View.POPULATION
 
 
 def test_plans_go_by_size():

@@ -292,6 +292,20 @@ def test_judges_agree_with_the_sampler_for_smaller_maps():
     assert ess_bulk(drawn["log_disagreement"]) > 600, "σ is forgotten in a few draws"
 
 
+@pytest.mark.parametrize(("apart", "affordable"), [(3, True), (199, False)])
+def test_views_are_affordable_where_judges_know_a_part(monkeypatch, apart, affordable):
+    """Forty judges, each with fifty answers about areas a few places apart, or anywhere."""
+    monkeypatch.setattr(hmc, "FEWEST_ENTRIES", 1)
+    monkeypatch.setattr(hmc, "WITH_VIEWS", 20)
+    rng, judges = np.random.default_rng(1), np.repeat(np.arange(40), 50)
+    left = (5 * judges + rng.integers(5, size=len(judges))) % 200
+    right = (left + rng.integers(1, apart + 1, size=len(judges))) % 200
+    counts = count_judged(judges, left, right, np.ones_like(left), n_areas=200, n_judges=40)
+    views = views_of(counts, delaunay_map(200))
+    fields = Field(Independent(200), HalfNormal(2.0)), Field(IntrinsicCar(views.graph, 1.0), HalfNormal(2.0))
+    assert hmc.affordable(SparseModel.of_judges(counts, views, fields, ties=False)) is affordable
+
+
 def test_the_number_of_cores_does_not_matter():
     model, graph = study(40, 500)
     same = SparseModel.of_map(model.counts, IntrinsicCar(graph), model.variance, ties=False)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ from judgemap.study.fit.named import Named, describe
 from judgemap.study.fit.priors import PLAIN, smoother_of
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import Run, with_answers
+from judgemap.study.fit.settings import AS_ASKED, Run, with_answers
 
 if TYPE_CHECKING:
     from judgemap.core.samplers.sparse.model import Smoother
@@ -107,10 +108,16 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
     counts = data.counts() if rule else data.counts().decided()
     silent: tuple[str, ...] = ()
     if settings.differ:
+        from judgemap.core.samplers.sparse.hmc import affordable  # loads numba
+
         settings.check_judges(data)
         used, silent = with_answers(data)
         model = model_of_judges(used, areas, smoother, run)
-    else:
+        if run.why != AS_ASKED and not affordable(model):
+            settings = replace(settings, judges="alike")
+            run = replace(run, settings=settings, why="each compared areas all over a large map")
+            silent = ()
+    if not settings.differ:
         model = SparseModel.of_map(counts, smoother, settings.variance, ties=rule is not None)
     draws, seconds = run.timed(lambda rng: sample_sparse(rng, model, run.plan, run.cores, run.watch))
     begun = begin_record(data, counts, areas, run, (draws, seconds))

@@ -57,6 +57,8 @@ JUDGE_OPTIONS = ("ties", "judges", "disagreement", *EFFECTS, "smoothness")
 """The settings about judges, ties and smoothness."""
 PAPER: dict[str, Any] = {"prior": "communicability", "judges": "alike", "chi": 0.1, "omega": 0.1}
 """What the paper's model has in place of the plain fit's car, judges by the data, and half-normal prior of α."""
+AS_ASKED = "as asked"
+"""Why judges differ or are alike, if a setting says so."""
 FEWEST_JUDGES = 3
 """From this many named judges on, the plain fit lets them differ: two cannot show how far people differ."""
 MOST_WITH_JUDGES = 1_000
@@ -486,7 +488,7 @@ class FitSettings:
         if self.model == "clusters":
             return self, ""
         if self.judges is not None:
-            judges, why = self.judges, "as asked"
+            judges, why = self.judges, AS_ASKED
         elif self.as_in_paper:
             judges, why = "alike", "as in the paper"
         else:

@@ -61,8 +61,9 @@ ITERATIONS = 500
 NEWTON_TOLERANCE, ROUGH = 1e-3, 1e-2
 """Tolerances of conjugate gradients: for a Newton step, and for averages over random vectors."""
 ENTRIES_A_ROW, WITH_VIEWS, FEWEST_ENTRIES, MOST_ENTRIES = 5, 100, 500_000, 60_000_000
-"""How many entries the factor may have for each row of answers, without and with judges' views, within limits: with
-more, a simpler mass and more kicks are faster. 60 million take 0.7 GB, and twice that while they are computed."""
+"""How many entries the factor may have for each row of answers, within limits: with more, a simpler mass and more kicks
+are faster, unless there are judges' views. Those are `affordable` with so many for each row. 60 million take 0.7 GB,
+and twice that while they are computed."""
 REACHES = (24, 8, 0)
 """Borders between two areas within which their pair is factored, if not all pairs can be."""
 PROBES = 8
@@ -183,6 +184,18 @@ class Solver:
         return self.factor.back(self.factor.forth(vectors))
 
 
+def most_entries(model: SparseModel, a_row: int) -> int:
+    """Return how many entries a factor may have."""
+    return int(np.clip(a_row * len(model.rows.n), FEWEST_ENTRIES, MOST_ENTRIES))
+
+
+def affordable(model: SparseModel) -> bool:
+    """Whether judges' views cost in proportion to the answers, as they do if every judge knows a part of the map."""
+    every = Curvature(model, np.zeros(len(model.fields)), np.ones(len(model.rows.n)))
+    near = np.ones(len(model.rows.n), dtype=np.bool_)
+    return order_areas(every.matrix(near), most_entries(model, WITH_VIEWS)) is not None
+
+
 class Pattern(NamedTuple):
     """Which pairs are factored, and the order of elimination."""
 
@@ -195,8 +208,7 @@ class Pattern(NamedTuple):
         rows = model.rows
         curvature = Curvature(model, np.zeros(len(model.fields)), np.ones(len(rows.n)))
         near = np.ones(len(rows.n), dtype=np.bool_)
-        a_row = ENTRIES_A_ROW if len(model.fields) == 1 else WITH_VIEWS
-        most = int(np.clip(a_row * len(rows.n), FEWEST_ENTRIES, MOST_ENTRIES))
+        most = MOST_ENTRIES if len(model.fields) > 1 else most_entries(model, ENTRIES_A_ROW)
         order = order_areas(curvature.matrix(near), most)
         for reach in REACHES:
             if order is not None:
