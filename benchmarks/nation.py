@@ -1,12 +1,13 @@
 """Fit maps of 2,000 to 171,372 areas; write times, memory and effective draws to results/nation.json.
 
     .venv/bin/python benchmarks/nation.py                  # 2,000 and 7,600 areas: local, any, rough
-    .venv/bin/python benchmarks/nation.py england MAP DATA # 32,844; DATA is imd2019.csv: crime is the truth
+    .venv/bin/python benchmarks/nation.py england MAP DATA # 32,844; DATA is imd2019.csv: crime is the truth; then a kind
     .venv/bin/python benchmarks/nation.py one 171372 local # one map, here as large as England's output areas
 
 Pairs are "local", within one of the districts into which the map is cut, 100 areas each (England has its own), or
-"any", between any two areas. The truth is drawn from the prior with α = 3; "rough" is one that does not follow the map,
-with pairs between any two areas and 13 answers per area in place of 30. A tie in seven of equal areas. Each map is
+"any", between any two areas. With "differ" they are local, and each judge knows two districts and has a view of their
+own; otherwise judges are alike. The truth is drawn from the prior with α = 3; "rough" is one that does not follow the
+map, with pairs between any two areas and 13 answers per area in place of 30. A tie in seven of equal areas. Each map is
 fitted in a separate process, so that its memory can be measured. Times are CPU seconds of all threads, because wall
 times depend on what else runs.
 """
