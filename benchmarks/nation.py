@@ -1,7 +1,7 @@
 """Fit maps of 2,000 to 171,372 areas; write times, memory and effective draws to results/nation.json.
 
     .venv/bin/python benchmarks/nation.py                  # 2,000 and 7,600 areas: local, any, rough
-    .venv/bin/python benchmarks/nation.py england MAP DATA # 32,844; DATA is imd2019.csv: crime is the truth; then a kind
+    .venv/bin/python benchmarks/nation.py england MAP DATA # 32,844; DATA is imd2019.csv: crime is the truth; [KIND]
     .venv/bin/python benchmarks/nation.py one 171372 local # one map, here as large as England's output areas
 
 Pairs are "local", within one of the districts into which the map is cut, 100 areas each (England has its own), or
