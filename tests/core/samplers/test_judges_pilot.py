@@ -139,3 +139,16 @@ def test_scales_are_also_drawn_by_slices_if_few_answers_leave_them_open(answers,
     sd = np.linalg.norm(target.coordinates.scale_factor, axis=1)
     assert sd[1] > hmc.WIDE_VIEWS, "uncertain in both: the logarithm of nearly nothing"
     assert hmc.is_wide(target) is wide
+
+
+def test_slices_follow_now_and_then_where_views_are_known_but_may_be_nearly_nothing(monkeypatch):
+    """One judge has nine answers in ten, so that few answers say how far judges differ."""
+    rng, moves = np.random.default_rng(3), []
+    panel = draw_panel(rng, MAP, FixedVariance(4.0), Parts(), 8)._replace(views=MAP.draw(rng, 8))
+    model = PanelModel(simulate_panel(rng, panel, None, np.r_[900, np.full(7, 15)]), MAP, HalfNormal(5.0), DIFFER)
+    right = hmc.move_widely
+    monkeypatch.setattr(hmc, "move_widely", lambda *given: moves.append(given) or right(*given))
+    kernel = hmc.kernel(model)
+    state = kernel.init(rng, np.arange(2))
+    kernel.advance(rng, state, 80, 1)
+    assert 8 <= len(moves) <= 36

@@ -76,6 +76,9 @@ MOST_RESTARTS = 5
 WIDE, WIDE_VIEWS, WIDE_STEP, BEFORE_WIDE = 0.6, 1.0, 1.5, 5
 """With few answers, log α² has a standard deviation above the first, or log σ² one above the second: `move_widely` then
 follows every five trajectories, which cost about as much, with slices that begin as wide as the third."""
+MAY_VANISH, NOW_AND_THEN = 0.45, 0.25
+"""If the standard deviation of log σ² lies between the first and `WIDE_VIEWS`, σ² is known, but may be nearly nothing:
+a chain that gets there stays for long, so `move_widely` follows a trajectory with the second probability."""
 BEFORE_TRADE, TRADE_STEP = 2, 0.5
 """If judges differ in attention it follows every two; and how wide the slice of log c is at first."""
 ROUNDS, ROUNDS_ALIKE = (16, 16, 24), (10, 12)
@@ -134,13 +137,15 @@ def kernel(model: PanelModel, *, keep_views: bool = False) -> Kernel:
     ``keep_views`` keeps every judge's view in every draw, which takes judges × areas numbers per draw.
     """
     target, kicks = build_target(model)
-    return transition(target, kicks, keep_views=keep_views, widely=is_wide(target))
+    return transition(target, kicks, keep_views=keep_views, widely=is_wide(target), at_times=may_vanish(target))
 
 
-def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True, widely: bool = False) -> Kernel:
+def transition(
+    target: JudgesTarget, kicks: int, *, keep_views: bool = True, widely: bool = False, at_times: bool = False
+) -> Kernel:
     """Return the kernel with a given number of kicks per trajectory; exact for any number, efficient with enough.
 
-    ``widely`` adds the moves of `move_widely`.
+    ``widely`` adds the moves of `move_widely`, ``at_times`` adds them now and then.
     """
 
     def init(rng: np.random.Generator, chains: IntArray) -> JudgesState:
@@ -154,7 +159,7 @@ def transition(target: JudgesTarget, kicks: int, *, keep_views: bool = True, wid
     def step(rng: np.random.Generator, state: JudgesState) -> JudgesState:
         for _ in range(before):
             state = trajectory(rng, target, state, kicks)
-        return move_widely(rng, target, state) if widely else state
+        return move_widely(rng, target, state) if widely or (at_times and rng.random() < NOW_AND_THEN) else state
 
     shared = len(target.coordinates.M) < IN_CACHE and len(target.layout.first) >= FEW_ROWS
     width = BATCH if shared else CHAINS
@@ -263,6 +268,15 @@ def is_wide(target: JudgesTarget) -> bool:
     if sd.get("log_disagreement", 0.0) <= WIDE_VIEWS:
         return False
     return bool(mean["log_disagreement"] + 2 * sd["log_disagreement"] > mean.get("log_variance", np.inf) - 1)
+
+
+def may_vanish(target: JudgesTarget) -> bool:
+    """Whether σ² is known, but not so well that it cannot be nearly nothing."""
+    sd = np.linalg.norm(target.coordinates.scale_factor, axis=1)
+    names = [scale.name for scale in target.scales]
+    if target.model.parts.reach is not None or "log_disagreement" not in names:
+        return False
+    return bool(MAY_VANISH < sd[names.index("log_disagreement")] <= WIDE_VIEWS)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
