@@ -269,9 +269,10 @@ def run(
                         keeper.keep(at._replace(seconds=taken).pack(), store.since_saved())
                     if watch is not None:
                         watch(store.so_far(), store.size)
-                more, made = min(int(plan.more * store.size), plan.most - store.size), store.so_far()
+                more = min(int(plan.more * store.size), plan.most - store.size)
+                made = replace(store.so_far(), earlier=at.seconds)  # what `good` finds out is remembered
                 if more < FEWEST or made.good():
-                    return replace(made, earlier=at.seconds)
+                    return made
                 store.grow(more)
                 at = at._replace(size=store.size, stretch=more, done=0)
         except KeyboardInterrupt:
