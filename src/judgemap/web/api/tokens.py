@@ -16,7 +16,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
@@ -116,8 +115,7 @@ DAYS = ((7, _("a week")), (30, _("30 days")), (90, _("90 days")), (365, _("a yea
 REACH = (("study", _("This study only")), ("all", _("Every study I own")))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@owner_page
+@owner_page.form
 def tokens(request: HttpRequest, study: Study) -> HttpResponse:
     """Make a token and show it once; list the existing ones."""
     form = TokenForm(request.POST or None)
@@ -134,8 +132,7 @@ def tokens(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "api/tokens.html", context, status=400 if form.errors else 200)
 
 
-@require_POST
-@owner_page
+@owner_page.act
 def revoke(request: HttpRequest, study: Study) -> HttpResponse:
     """Revoke a token."""
     if revoke_token(study, researcher_of(request), request.POST.get("token", "")):

@@ -11,7 +11,6 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from judgemap.core.types import IntArray
 from judgemap.web.dashboard.charts import Chart, bar_chart
@@ -32,7 +31,6 @@ MONDAY = 4 * 24
 """Hours from 1 January 1970, a Thursday, to the first Monday."""
 
 
-@require_safe
 @study_page
 def live(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study at this moment; with scripts, the page keeps itself up to date."""
@@ -46,7 +44,6 @@ def live(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "dashboard/live.html", context | {"here": "dashboard", "page": "live"})
 
 
-@require_safe
 @study_page
 def now(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the part of the live page that changes, or nothing if it has not changed."""
@@ -57,7 +54,6 @@ def now(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "dashboard/now.html", context)
 
 
-@require_safe
 @study_page
 def picture(request: HttpRequest, study: Study) -> HttpResponse:
     """Draw how often each area of a large map was seen."""
@@ -69,7 +65,6 @@ def picture(request: HttpRequest, study: Study) -> HttpResponse:
     return picture_response(svg)
 
 
-@require_safe
 @study_page
 def areas(request: HttpRequest, study: Study) -> HttpResponse:
     """List how often each area was shown, judged, and unknown to a judge."""

@@ -20,7 +20,6 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import csv_text
@@ -101,8 +100,7 @@ class LinksForm(forms.Form):
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@study_page
+@study_page.form
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Make links for judges and show them, this once."""
     form = InviteForm(study, request.POST or None, problem=_problem(request, study))
@@ -117,8 +115,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     return _invite_page(request, study, form, GroupForm())
 
 
-@require_POST
-@study_page
+@study_page.act
 def groups(request: HttpRequest, study: Study) -> HttpResponse:
     """Make a group of judges, or change its quota."""
     form = GroupForm(request.POST)
@@ -208,8 +205,7 @@ def texts_to_send(study: Study, kind: str) -> list[dict[str, str]]:
     return texts
 
 
-@require_POST
-@study_page
+@study_page.act
 def reminders(request: HttpRequest, study: Study) -> HttpResponse:
     """Show which of the links that the researcher pastes were not used, or not to the end."""
     form = LinksForm(request.POST)
@@ -227,8 +223,7 @@ def reminders(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "people/reminders.html", context, status=400 if form.errors else 200)
 
 
-@require_POST
-@study_page
+@study_page.act
 def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
     """Write the links on the page as a table; the page sends them back, because they are stored nowhere."""
     tokens = [each for each in request.POST.getlist("token")[:MOST_LINKS] if IN_TEXT.fullmatch(each)]
@@ -238,8 +233,7 @@ def links_csv(request: HttpRequest, study: Study) -> HttpResponse:
     return HttpResponse(text, "text/csv", headers={"Content-Disposition": name})
 
 
-@require_POST
-@reading_page
+@reading_page.act
 def export(request: HttpRequest, study: Study) -> HttpResponseBase:
     """Send every pair and answer of a study as a zip file."""
     with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
@@ -251,7 +245,6 @@ def export(request: HttpRequest, study: Study) -> HttpResponseBase:
         return FileResponse(path.open("rb"), as_attachment=True, filename=path.name)
 
 
-@require_safe
 @reading_page
 def preview(request: HttpRequest, study: Study) -> HttpResponse:
     """Lead a researcher to the judge's side of a study, as a judge who is never counted; again to the same one."""

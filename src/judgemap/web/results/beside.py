@@ -12,7 +12,6 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -118,15 +117,13 @@ class Scatter(NamedTuple):
     up: list[tuple[float, str]]
 
 
-@require_safe
 @fit_page
 def figures(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show a fit by group and beside figures."""
     return _show(request, study, run, AddForm())
 
 
-@require_POST
-@fit_page
+@fit_page.act
 def add(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Take a table of figures, or boundaries of larger places."""
     from judgemap.web.studies.upload.drafts import read_figures
@@ -146,8 +143,7 @@ def add(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     return _show(request, study, run, form)
 
 
-@require_POST
-@fit_page
+@fit_page.act
 def choose(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Store what was chosen about the figures, and hold this fit against them."""
     shown = _figures(study)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT
 from judgemap.study.assess.findings import ReliabilityFinding, RiskRow, SamplingFinding
@@ -23,7 +22,6 @@ SHOWN = 10
 COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 
 
-@require_safe
 @fit_page
 def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Say how well the fit was sampled, and show it."""
@@ -112,7 +110,6 @@ def how_drawn(run: FitRun) -> str:
     }
 
 
-@require_safe
 @fit_page
 def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Compare what the fit expects with what the judges said."""
@@ -133,7 +130,6 @@ def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     return show_page(request, "results/checks.html", study, run, context)
 
 
-@require_safe
 @study_page
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how reliable the last fit is, in words first."""

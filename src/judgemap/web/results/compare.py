@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.assess.reliability import Likeness, likeness
 from judgemap.core.types import FloatArray
@@ -279,7 +278,6 @@ MOST_COMPARED = 6
 LISTED = 40
 
 
-@require_safe
 @fit_page
 def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show fits of the study beside this one: correlations, scatters, maps on one scale, and the largest changes."""
@@ -305,8 +303,7 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     return show_page(request, "results/compare.html", study, run, context)
 
 
-@require_POST
-@fit_page
+@fit_page.act
 def sensitivity(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Ask for the fit with other priors, and redirect to their comparison."""
     address = reverse("results:compare", args=[study.slug, run.number])
@@ -340,7 +337,6 @@ MANY, FEW = 18, 6
 """How many judges' maps a page shows; fewer if a map has many areas."""
 
 
-@require_safe
 @fit_page
 def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show the judges' maps, those farthest from the population's first."""

@@ -18,7 +18,6 @@ from django.utils import timezone
 from django.utils.html import escape
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import csv_text
@@ -88,15 +87,13 @@ class WordsForm(StudyForm):
     )
 
 
-@require_safe
 @fit_page
 def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """List what can be downloaded."""
     return _show(request, study, run, WordsForm(initial=asdict(words_of(study))))
 
 
-@require_POST
-@fit_page
+@fit_page.act
 def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Store what the study's briefings say in the researcher's own words."""
     form = WordsForm(request.POST)
@@ -127,7 +124,6 @@ def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> H
     return page
 
 
-@require_safe
 @fit_page
 def briefing(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show the briefing as it is, in a sandbox: it brings its own styles, and no script may run in it."""
@@ -143,7 +139,6 @@ def briefing(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     return response
 
 
-@require_safe
 @fit_page
 def picture(request: HttpRequest, study: Study, run: FitRun, name: str) -> HttpResponse:  # noqa: ARG001
     """Return a picture that the worker drew."""
@@ -152,7 +147,6 @@ def picture(request: HttpRequest, study: Study, run: FitRun, name: str) -> HttpR
     return HttpResponse(drawn.svg, "image/svg+xml", headers=headers)
 
 
-@require_safe
 @fit_page
 def download(request: HttpRequest, study: Study, run: FitRun, kind: str) -> HttpResponseBase:
     """Send a fit as a file of one kind, or say in a sentence why there is none."""

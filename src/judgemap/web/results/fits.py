@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Direction
@@ -69,7 +68,6 @@ class AutoFitForm(forms.Form):
     )
 
 
-@require_safe
 @study_page
 def list_fits(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the fits of a study, the latest first, and the button that asks for one."""
@@ -97,7 +95,6 @@ def _runs(study: Study) -> QuerySet[FitRun]:
     return runs.select_related("asked_by").defer("rows", "findings", "log")
 
 
-@require_safe
 @study_page
 def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show how far a fit is; redirect to its map as soon as that is ready."""
@@ -110,7 +107,6 @@ def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     return render(request, "fits/news.html" if _is_live(request) else "fits/progress.html", context)
 
 
-@require_safe
 @study_page
 def explained(request: HttpRequest, study: Study, number: int) -> HttpResponse:  # noqa: ARG001 - all views have it
     """Tell a page that waits for a fit's explanation to reload as soon as it is ready."""
@@ -130,7 +126,6 @@ def _waiting(run: FitRun) -> dict[str, bool]:
     return {"no_worker": alone}
 
 
-@require_safe
 @study_page
 def log(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show how a fit was made: its settings, its log, and the command that does the same."""
@@ -148,8 +143,7 @@ def log(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     return render(request, "fits/log.html", context)
 
 
-@require_POST
-@study_page
+@study_page.act
 def cancel(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Stop a fit."""
     run = actions.cancel_fit(_seen(study, number), researcher_of(request))
@@ -159,16 +153,14 @@ def cancel(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     return redirect("fits:progress", study.slug, number)
 
 
-@require_POST
-@study_page
+@study_page.act
 def again(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Ask for the same fit once more, or for a longer one."""
     run, how = _seen(study, number), request.POST.get("how", "")
     return _follow(request, study, lambda by: actions.again(run, by, how if how in HOW else ""))
 
 
-@require_POST
-@study_page
+@study_page.act
 def remedy(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Ask for the same fit with the setting changed that the verdict names."""
     run = _seen(study, number)
@@ -188,8 +180,7 @@ def _follow(request: HttpRequest, study: Study, ask: Callable[[Researcher], FitR
     return redirect("fits:progress", study.slug, run.number)
 
 
-@require_POST
-@study_page
+@study_page.act
 def auto(request: HttpRequest, study: Study) -> HttpResponse:
     """Turn automatic fits on or off."""
     form = AutoFitForm(request.POST)
@@ -250,8 +241,7 @@ OF_JUDGES = "Judges and their answers"
 GROUPS = (OF_JUDGES, "The spatial and the standard model", "Clusters", "Sampling")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@study_page
+@study_page.form
 def new(request: HttpRequest, study: Study) -> HttpResponse:
     """Ask for a fit, with all options available; an empty form uses sensible ones."""
     if request.method == "POST":

@@ -13,7 +13,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.core.assess.misfit import share_interval
 from judgemap.errors import StudyError
@@ -36,7 +35,6 @@ LIKELY = 0.5
 MOST_LINKED = 5
 
 
-@require_safe
 @study_page
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how each judge judges, and let some be chosen."""
@@ -58,7 +56,6 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "results/judges.html", context | {"here": "dashboard", "page": "judges"})
 
 
-@require_safe
 @study_page
 def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     """Show one judge: times, habits, surprising decisions, and unknown areas."""
@@ -82,8 +79,7 @@ def judge(request: HttpRequest, study: Study, name: str) -> HttpResponse:
     return render(request, "results/judge.html", context | {"here": "dashboard", "page": "judges"})
 
 
-@require_POST
-@study_page
+@study_page.act
 def act(request: HttpRequest, study: Study) -> HttpResponse:
     """Leave the chosen judges out, include them again, or refit, depending on the button."""
     names, by = request.POST.getlist("judge"), researcher_of(request)

@@ -20,7 +20,7 @@ from judgemap.study.fit.record import DataFacts
 from judgemap.study.fit.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.study.fit.settings import View as MapView
 from judgemap.web.results.models import FitArea, FitPicture, FitRun, FitView
-from judgemap.web.studies.access import View, study_page
+from judgemap.web.studies.access import Page, View, study_page
 from judgemap.web.studies.models import Study
 
 VERDICT_TABS = ("results/map.html", "results/large_map.html")
@@ -38,6 +38,7 @@ REMEDIES = {
 MODELS = {"spatial": "spatial model", "standard": "model without neighbours", "clusters": "cluster model"}
 
 
+@Page
 def fit_page(view: View) -> View:
     """Find a finished fit of the study; for any other, redirect to the page of its progress."""
 
@@ -55,7 +56,7 @@ def fit_page(view: View) -> View:
             return redirect("fits:progress", study.slug, number)
         return view(request, study, run, **more)
 
-    return study_page(page)
+    return study_page.admit(page)
 
 
 def read_findings(run: FitRun | None, *parts: str) -> Findings:

@@ -13,7 +13,6 @@ from django.db.models import Count, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.study.plan.schedules import DIFFER
 from judgemap.web.judge.models import Judge
@@ -83,15 +82,13 @@ class Planned:
     simulations: int
 
 
-@require_safe
 @study_page
 def planning(request: HttpRequest, study: Study) -> HttpResponse:
     """Show a study's plan, before it opens or while it runs, and the form to ask for one."""
     return _show(request, study, PlanForm(study))
 
 
-@require_POST
-@study_page
+@study_page.act
 def plan(request: HttpRequest, study: Study) -> HttpResponse:
     """Ask for a plan."""
     form = PlanForm(study, request.POST)
@@ -101,7 +98,6 @@ def plan(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("fits:planning", study.slug)
 
 
-@require_safe
 @study_page
 def plan_news(request: HttpRequest, study: Study) -> HttpResponse:
     """Return the part of the page that a plan changes."""

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
@@ -74,8 +74,7 @@ class LinkForm(StudyForm):
         return given
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@fit_page
+@fit_page.form
 def share(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Make a link for reading and show it once; list those that there are."""
     form, made = LinkForm(request.POST or None), ""
@@ -91,8 +90,7 @@ def share(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     return page
 
 
-@require_POST
-@fit_page
+@fit_page.act
 def revoke(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Revoke a link, for good."""
     key = request.POST.get("link", "")

@@ -14,7 +14,6 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.html import escape
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_safe
 
 from judgemap.core.assess import posterior
 from judgemap.core.types import IntArray
@@ -355,7 +354,6 @@ A_PAGE = 100
 """How many rows of the table of a large map a page shows."""
 
 
-@require_safe
 @fit_page
 def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show the risk map with the table of areas and what is known about the area that was chosen."""
@@ -567,7 +565,6 @@ def _ends(row: RiskRow) -> tuple[float, float, float]:
     return row["risk_low"], row["risk_median"], row["risk_high"]
 
 
-@require_safe
 @fit_page
 def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> HttpResponse:
     """Return what is known about an area, for the map's page to show beside the map."""
@@ -692,7 +689,6 @@ def _unexpected(area: AreaFinding) -> str:
     return _("It was chosen less often (%(rate)s) than this fit expects (%(low)s to %(high)s).") % shown
 
 
-@require_safe
 @fit_page
 def map_picture(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Draw the whole map, coloured by one layer; for a map that is not large, with title and legend, for slides."""
@@ -707,7 +703,6 @@ def map_picture(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
     return response
 
 
-@require_safe
 @fit_page
 def map_colours(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:  # noqa: ARG001 - a page
     """Return the colour of each area in one layer, for the tiles."""

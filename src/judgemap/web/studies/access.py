@@ -13,6 +13,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.web.accounts.actions import find_researcher
@@ -43,11 +44,30 @@ def studies_of(researcher: Researcher) -> QuerySet[Study]:
     return studies.annotate(read_only=reads).filter(mine, deleted_at=None)
 
 
-def researcher_page(view: View) -> View:
-    """Require a sign-in."""
-    return login_required(view)
+class Page:
+    """A decorator of views for those whom ``admit`` lets in: as it is, the page only shows something."""
+
+    def __init__(self, admit: Callable[[View], View]) -> None:
+        self.admit = admit
+
+    def __call__(self, view: View) -> View:
+        """Only show something."""
+        return require_safe(self.admit(view))
+
+    def act(self, view: View) -> View:
+        """Only do something."""
+        return require_POST(self.admit(view))
+
+    def form(self, view: View) -> View:
+        """Show a form, and do what it asks for."""
+        return require_http_methods(["GET", "HEAD", "POST"])(self.admit(view))
 
 
+researcher_page = Page(login_required)
+"""Require a sign-in."""
+
+
+@Page
 def reading_page(view: View) -> View:
     """Find the study for everyone it is shared with; nobody else learns that it exists."""
 
@@ -58,9 +78,10 @@ def reading_page(view: View) -> View:
             raise Http404
         return view(request, study, **more)
 
-    return researcher_page(page)
+    return login_required(page)
 
 
+@Page
 def study_page(view: View) -> View:
     """Find the study as `reading_page` does, and let readers only look; what is refused is said on the study's page."""
 
@@ -75,7 +96,7 @@ def study_page(view: View) -> View:
                 raise
             return _refused(request, study, error)
 
-    return reading_page(page)
+    return reading_page.admit(page)
 
 
 def _refused(request: HttpRequest, study: Study, error: StudyError) -> HttpResponseBase:
@@ -87,6 +108,7 @@ def _refused(request: HttpRequest, study: Study, error: StudyError) -> HttpRespo
     return redirect("studies:overview", study.slug) if there else redirect("studies:list")
 
 
+@Page
 def owner_page(view: View) -> View:
     """Let only the owner in; a colleague is refused."""
 
@@ -96,7 +118,7 @@ def owner_page(view: View) -> View:
             raise PermissionDenied
         return view(request, study, **more)
 
-    return study_page(page)
+    return study_page.admit(page)
 
 
 def share_study(study: Study, email: str, by: Researcher, *, to_read: bool = False) -> Researcher:

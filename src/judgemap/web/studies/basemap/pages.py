@@ -8,7 +8,6 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.web.server.forms import sentence
@@ -47,8 +46,7 @@ def base_map_of(study: Study) -> dict[str, object]:
     }
 
 
-@require_POST
-@study_page
+@study_page.act
 def change(request: HttpRequest, study: Study) -> HttpResponse:
     """Receive an extract or a part of one, stop making a base map, remove it, or show it in the results."""
     try:
@@ -111,7 +109,6 @@ def _here(study: Study) -> str:
     return reverse("studies:map", args=[study.slug]) + "#base-map"
 
 
-@require_safe
 @reading_page
 def news(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how far the base map is; when it is done, reload the map page."""
@@ -121,7 +118,6 @@ def news(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "studies/base_map_news.html", {"study": study, "job": job})
 
 
-@require_safe
 @reading_page
 def whole(request: HttpRequest, study: Study, key: int) -> HttpResponse:
     """Serve a picture of the base map under all areas to somebody who may see the study."""

@@ -8,7 +8,6 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_safe
 
 from judgemap.web.server.forms import StudyForm
 from judgemap.web.studies import editing
@@ -25,7 +24,6 @@ from judgemap.web.studies.maps import (
     stored_rings,
 )
 from judgemap.web.studies.models import Area, Study, Tile, Upload
-from judgemap.web.studies.pages.studies import FORM
 
 PLAIN = "#dde5dc"
 KEPT = "private, max-age=604800, immutable"
@@ -98,7 +96,6 @@ class NamedEdgeForm(StudyForm):
         raise forms.ValidationError(gettext("No area is called “%(text)s”. %(hint)s") % {"text": text, "hint": hint})
 
 
-@require_safe
 @study_page
 def tile(request: HttpRequest, study: Study, key: int, level: int, x: int, y: int) -> HttpResponse:  # noqa: ARG001
     """Serve a tile, compressed as it is stored; an empty one if it has no areas."""
@@ -111,7 +108,6 @@ def tile(request: HttpRequest, study: Study, key: int, level: int, x: int, y: in
     return HttpResponse(bytes(kept), "application/json", headers=headers | {"Content-Encoding": "gzip"})
 
 
-@require_safe
 @study_page
 def plain_picture(request: HttpRequest, study: Study, key: int) -> HttpResponse:  # noqa: ARG001 - a page
     """Serve the whole map in one colour."""
@@ -123,8 +119,7 @@ def plain_picture(request: HttpRequest, study: Study, key: int) -> HttpResponse:
     return response
 
 
-@require_http_methods(FORM)
-@study_page
+@study_page.form
 def show_map(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the areas and their edges; make two areas neighbours, or separate them."""
     large = has_tiles(study)
@@ -140,7 +135,6 @@ def show_map(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, template, context | base_map_of(study), status=400 if form.errors else 200)
 
 
-@require_safe
 @study_page
 def area(request: HttpRequest, study: Study, position: int) -> HttpResponse:  # noqa: ARG001 - a page
     """Name an area and its neighbours, for the page of a large map."""

@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.study.data.definition import CONSENT, LONGEST, write_definition
 from judgemap.web.server.forms import StudyForm
@@ -35,7 +34,6 @@ from judgemap.web.studies.upload.drafts import ask_for_copy
 
 LONG = 8
 """A list with at least this many studies can be searched."""
-FORM = ["GET", "HEAD", "POST"]
 LONGEST_LOG = 500
 
 
@@ -69,7 +67,6 @@ class ColleagueForm(StudyForm):
     )
 
 
-@require_safe
 @researcher_page
 def list_studies(request: HttpRequest) -> HttpResponse:
     """List the researcher's studies."""
@@ -84,7 +81,6 @@ def list_studies(request: HttpRequest) -> HttpResponse:
     return render(request, "studies/list.html", context)
 
 
-@require_safe
 @study_page
 def overview(request: HttpRequest, study: Study) -> HttpResponse:
     """Show where a study is, and what to do next."""
@@ -96,8 +92,7 @@ def overview(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "studies/overview.html", context)
 
 
-@require_POST
-@study_page
+@study_page.act
 def status(request: HttpRequest, study: Study) -> HttpResponse:
     """Open or pause a study."""
     acts = {"open": editing.open_study, "pause": editing.pause_study}
@@ -109,7 +104,6 @@ def status(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("studies:overview", study.slug)
 
 
-@require_safe
 @study_page
 def opening(request: HttpRequest, study: Study) -> HttpResponse:
     """List what to look at before judges are let in."""
@@ -117,15 +111,13 @@ def opening(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "studies/open.html", {"study": study, "checks": checks})
 
 
-@require_http_methods(FORM)
-@owner_page
+@owner_page.form
 def reopen(request: HttpRequest, study: Study) -> HttpResponse:
     """Open a closed study again, after asking for confirmation."""
     return _confirmed(request, study, "reopen", gettext("The study is open again."))
 
 
-@require_http_methods(FORM)
-@owner_page
+@owner_page.form
 def close(request: HttpRequest, study: Study) -> HttpResponse:
     """Close a study, after asking for confirmation."""
     return _confirmed(request, study, "close", gettext("The study is closed. Its answers are kept."))
@@ -139,8 +131,7 @@ def _confirmed(request: HttpRequest, study: Study, act: str, said: str) -> HttpR
     return redirect("studies:overview", study.slug)
 
 
-@require_http_methods(FORM)
-@owner_page
+@owner_page.form
 def delete(request: HttpRequest, study: Study) -> HttpResponse:
     """Delete a study after its title has been typed; it can be brought back for some days."""
     form = DeleteForm(request.POST or None)
@@ -157,8 +148,7 @@ def delete(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "studies/delete.html", context, status=400 if form.errors else 200)
 
 
-@require_POST
-@researcher_page
+@researcher_page.act
 def undelete(request: HttpRequest, slug: str) -> HttpResponse:
     """Bring a deleted study back."""
     study = get_object_or_404(Study, slug=slug, owner=researcher_of(request), deleted_at__isnull=False)
@@ -167,22 +157,19 @@ def undelete(request: HttpRequest, slug: str) -> HttpResponse:
     return redirect("studies:overview", slug)
 
 
-@require_POST
-@study_page
+@study_page.act
 def duplicate(request: HttpRequest, study: Study) -> HttpResponse:
     """Copy a study as a new draft, without its judges and answers."""
     return redirect("studies:making", ask_for_copy(study, researcher_of(request)).pk)
 
 
-@require_safe
 @study_page
 def colleagues(request: HttpRequest, study: Study) -> HttpResponse:
     """Show with whom a study is shared."""
     return _colleagues(request, study, ColleagueForm())
 
 
-@require_POST
-@owner_page
+@owner_page.act
 def share(request: HttpRequest, study: Study) -> HttpResponse:
     """Share a study with a colleague, or stop sharing it."""
     by = researcher_of(request)
@@ -211,7 +198,6 @@ def _colleagues(request: HttpRequest, study: Study, form: ColleagueForm) -> Http
     return render(request, "studies/colleagues.html", context, status=400 if form.errors else 200)
 
 
-@require_safe
 @study_page
 def log(request: HttpRequest, study: Study) -> HttpResponse:
     """Show who did what to a study, the latest first."""
@@ -224,7 +210,6 @@ def _plain(value: object) -> str:
     return "; ".join(str(each) for each in value) if isinstance(value, list) else str(value)
 
 
-@require_safe
 @study_page
 def definition(request: HttpRequest, study: Study) -> HttpResponse:  # noqa: ARG001 - a page like the others
     """Send a study's definition as study.toml."""

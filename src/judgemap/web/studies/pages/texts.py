@@ -14,7 +14,6 @@ from django.utils import translation
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST
 
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import LONGEST, MOST_REPEATS, TEXTS, StudyDefinition
@@ -24,7 +23,6 @@ from judgemap.web.studies.access import researcher_of, researcher_page, study_pa
 from judgemap.web.studies.areas import BEST
 from judgemap.web.studies.editing import MOST, change_study
 from judgemap.web.studies.models import MUST_BE_TRANSLATED, Imprint, Study, StudyVersion
-from judgemap.web.studies.pages.studies import FORM
 from judgemap.web.studies.upload.pages import DIRECTIONS, EndOfAnswersField
 
 if TYPE_CHECKING:
@@ -230,8 +228,7 @@ class JudgingForm(VersionForm):
         return replace(super().changed(study), languages=languages, translations=kept)
 
 
-@require_http_methods(FORM)
-@study_page
+@study_page.form
 def texts(request: HttpRequest, study: Study) -> HttpResponse:
     """Edit what judges read."""
     initial = {key: getattr(study.version, key) for key in (*TEXTS, "direction")}
@@ -239,8 +236,7 @@ def texts(request: HttpRequest, study: Study) -> HttpResponse:
     return _edit(request, study, form, "studies/texts.html", "studies:judging")
 
 
-@require_http_methods(FORM)
-@study_page
+@study_page.form
 def translate(request: HttpRequest, study: Study, language: str) -> HttpResponse:
     """Edit what judges read in another language."""
     version = study.version
@@ -251,8 +247,7 @@ def translate(request: HttpRequest, study: Study, language: str) -> HttpResponse
     return _edit(request, study, form, "studies/translate.html", "studies:texts")
 
 
-@require_http_methods(FORM)
-@study_page
+@study_page.form
 def judging(request: HttpRequest, study: Study) -> HttpResponse:
     """Edit how judges are asked, and who may be one."""
     definition = editing.definition_of(study)
@@ -311,8 +306,7 @@ class ImprintForm(StudyForm):
             raise forms.ValidationError(sentence(error)) from None
 
 
-@require_http_methods(FORM)
-@study_page
+@study_page.form
 def imprint(request: HttpRequest, study: Study) -> HttpResponse:
     """Edit who runs the study, which judges and the readers of briefings see."""
     kept = Imprint.objects.filter(study=study).first() or Imprint(study=study)
@@ -329,8 +323,7 @@ def imprint(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "studies/imprint.html", context, status=400 if form.errors else 200)
 
 
-@require_POST
-@researcher_page
+@researcher_page.act
 def markdown(request: HttpRequest) -> HttpResponse:
     """Return a text in Markdown as clean HTML, for the preview beside the field."""
     return HttpResponse(render_markdown(request.POST.get("text", "")[: LONGEST["consent"]]))

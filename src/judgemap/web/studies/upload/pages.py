@@ -13,7 +13,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import LONGEST
@@ -51,8 +50,7 @@ MAP_FIELDS = ("place", "crs", "id", "name")
 DIRECTIONS = (("lower", _("The area with the LOWER rate")), ("higher", _("The area with the HIGHER rate")))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_page
+@researcher_page.form
 def upload(request: HttpRequest) -> HttpResponse:
     """Step 1: take the boundary file."""
     form = UploadForm(request.POST or None, request.FILES or None)
@@ -67,8 +65,7 @@ def upload(request: HttpRequest) -> HttpResponse:
     return render(request, "studies/upload.html", context, status=400 if form.errors else 200)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@researcher_page
+@researcher_page.form
 def columns(request: HttpRequest, upload: int) -> HttpResponse:
     """Step 2: look at the map, choose the columns, and say what is asked."""
     kept = get_object_or_404(Upload, pk=upload, researcher=researcher_of(request))
@@ -108,7 +105,6 @@ def _other_layer(request: HttpRequest, kept: Upload) -> HttpResponse:
     return redirect("studies:columns", kept.pk)
 
 
-@require_safe
 @researcher_page
 def making(request: HttpRequest, draft: int) -> HttpResponse:
     """Show how far a draft is; redirect to its map as soon as that is ready."""
@@ -128,8 +124,7 @@ def making(request: HttpRequest, draft: int) -> HttpResponse:
     )
 
 
-@require_POST
-@researcher_page
+@researcher_page.act
 def cancel(request: HttpRequest, draft: int) -> HttpResponse:
     """Stop making a draft, and go back to where it was asked for."""
     job = _draft_of(request, draft)
