@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from judgemap.web.judge.places import gazetteer
 from judgemap.web.results import forgetting, risk_map, running
 from judgemap.web.results.models import FitArea, FitRun
+from judgemap.web.results.pages import read_findings
 from judgemap.web.results.risk_map import layer_makers
 from judgemap.web.studies.models import Tile
 
@@ -52,6 +53,16 @@ def test_the_table_can_be_that_of_one_region(large, page, table_rows):
     assert sorted(row[1] for row in table_rows(html)) == sorted(inside.values_list("name", flat=True))
     assert "region=Elm" in html.split('id="table"')[1]
     assert len(table_rows(page(large, region="Elsewhere").content.decode())) == 16
+
+
+def test_an_area_is_drawn_among_its_neighbours(large, page):
+    html = page(large, area=5).content.decode()
+    drawn = html.split('class="around"')[1].split("</svg>")[0]
+    fills = layer_makers(large.rows, {}, read_findings(large, "between", "grouping"))["risk"]().fills
+    assert re.search(rf'fill="{fills[5]}" class="own"', drawn)
+    assert set(re.findall(r"<text[^>]*>(Ward [^<]+)<", drawn)) >= {"Ward 1.2", "Ward 2.1", "Ward 2.3", "Ward 3.2"}
+    assert {fills[at] for at in (1, 4, 6, 9)} <= set(re.findall(r'fill="(#\w+)"', drawn))
+    assert page(large).content.decode().count('class="around"') == 0
 
 
 def test_the_page_holds_no_shape_and_works_without_a_script(large, page):
@@ -101,8 +112,8 @@ def apart(large, monkeypatch):
     return large
 
 
-def test_whom_an_area_met_is_the_same_in_a_row_of_its_own(run, page, request):
-    before = [page(run, "area", position).content for position in (0, 3, 15)]
+def test_whom_an_area_met_is_the_same_in_a_row_of_its_own(large, page, request):
+    before = [page(large, "area", position).content for position in (0, 3, 15)]
     apart = request.getfixturevalue("apart")
     assert "met" not in FitRun.objects.get(pk=apart.pk).findings
     assert [page(apart, "area", position).content for position in (0, 3, 15)] == before

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from judgemap.core.assess import posterior
 from judgemap.core.types import IntArray
+from judgemap.geo.drawing import svg_path
 from judgemap.report.figures.colours import (
     CHANCE,
     RANK,
@@ -58,7 +59,7 @@ from judgemap.web.studies.maps import (
     picture_response,
     stored_rings,
 )
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.models import Area, Study
 
 CHANCES = ["0", "5", "25", "50", "75", "95", "100 %"]
 NOTHING = Findings()
@@ -600,6 +601,8 @@ class Detail:
     met: list[tuple[int, str, int, int]]
     """The areas it was compared with: position, name, how often it won and lost."""
     neighbours: list[tuple[int, str]]
+    around: "list[Shape]"
+    """It and the areas around it, drawn in a square; empty where the page's own map shows them."""
     cluster: str
     unexpected: str
     picked: str
@@ -625,11 +628,38 @@ class Detail:
         return round(100 * self.won / self.compared, 1) if self.compared else 0.0
 
 
+class Shape(NamedTuple):
+    """An area in the drawing of a chosen one and its neighbours: its path, colour and name, and where the name is."""
+
+    path: str
+    fill: str
+    name: str
+    at: tuple[int, int] | None
+
+
+def draw_around(seen: SeenMap, position: int, neighbours: Sequence[int]) -> list[Shape]:
+    """Draw an area of a large map as judges saw it, among its neighbours, all coloured by risk; the area is last."""
+    scene = ""
+    if has_tiles(seen.run.study):
+        scene = Area.objects.values_list("scene", flat=True).get(study_id=seen.run.study_id, position=position)
+    if not scene:
+        return []
+    drawn, rows = json.loads(scene), seen.rows
+    fills = layer_makers(rows, seen.top, read_findings(seen.run, "between", "grouping"))["risk"]().fills
+    colours = {rows[other]["name"]: fills[other] for other in neighbours}
+    others = [
+        Shape(svg_path(each["rings"]), colours.get(name := each.get("name", ""), "none"), name, each.get("at"))
+        for each in drawn["others"]
+    ]
+    return [*others, Shape(svg_path(drawn["own"]), fills[position], "", None)]
+
+
 def describe_area(seen: SeenMap, position: int) -> Detail:
     """Put together what is known about an area on a map."""
     run, rows = seen.run, seen.rows
     row, known = rows[position], read_area_findings(run, position)
     clustered = "cluster" in row
+    neighbours = neighbours_of(run.version, position)
     return Detail(
         position=position,
         count=len(rows),
@@ -637,7 +667,8 @@ def describe_area(seen: SeenMap, position: int) -> Detail:
         known=known,
         posterior=draw_posterior(rows, position, *seen.density(position, known.area)),
         met=[(each.other, rows[each.other]["name"], each.won, each.lost) for each in known.met],
-        neighbours=[(other, rows[other]["name"]) for other in neighbours_of(run.version, position)],
+        neighbours=[(other, rows[other]["name"]) for other in neighbours],
+        around=draw_around(seen, position, neighbours),
         cluster=cluster_text(row, levels_of(rows, read_findings(run, "grouping"))) if clustered else "",
         unexpected=_unexpected(known.area),
         picked="" if known.area.riskier is None or seen.address else times_in_ten(known.area.riskier),
