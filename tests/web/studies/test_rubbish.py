@@ -25,7 +25,7 @@ def addresses() -> list[str]:
     for part in get_resolver().url_patterns:
         if getattr(part, "namespace", None) == "judge":
             continue
-        for pattern in getattr(part, "url_patterns", []):
+        for pattern in getattr(part, "url_patterns", [part]):
             inner = getattr(pattern, "url_patterns", [pattern])
             addresses += [str(pattern.pattern) + (str(each.pattern) if each is not pattern else "") for each in inner]
     filled = {"<slug:slug>": "wards", "<slug:token>": "wards", "<slug:language>": "fr", "<int:upload>": "1"}
