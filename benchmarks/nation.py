@@ -6,10 +6,10 @@
 
 Pairs are "local", within one of the districts into which the map is cut, 100 areas each (England has its own), or
 "any", between any two areas. With "differ" they are local, and each judge knows two districts and has a view of their
-own; otherwise judges are alike. The truth is drawn from the prior with α = 3; "rough" is one that does not follow the
-map, with pairs between any two areas and 13 answers per area in place of 30. A tie in seven of equal areas. Each map is
-fitted in a separate process, so that its memory can be measured. Times are CPU seconds of all threads, because wall
-times depend on what else runs.
+own; otherwise judges are alike. With "joined" they are local, but for one pair in twenty. The truth is drawn from the
+prior with α = 3; "rough" is one that does not follow the map, with pairs between any two areas and 13 answers per area
+in place of 30. A tie in seven of equal areas. Each map is fitted in a separate process, so that its memory can be
+measured. Times are CPU seconds of all threads, because wall times depend on what else runs.
 """
 
 import json
@@ -39,7 +39,9 @@ from judgemap.study.fit.settings import FitSettings
 
 RESULTS = Path(__file__).parent / "results" / "nation.json"
 CASES = [(size, kind) for size in (2_000, 7_600) for kind in ("local", "any", "rough")]
-PER_AREA = {"local": 30, "any": 30, "rough": 13, "differ": 30}
+PER_AREA = {"local": 30, "any": 30, "joined": 30, "rough": 13, "differ": 30}
+JOINING = 0.05
+"""The share of pairs that may be of any two areas, if pairs are joined."""
 ALPHA, THETA = 3.0, 0.3
 SPREAD, PANELS = 0.35, 2
 """σ/α of judges who differ, and how many of them there are for each district."""
@@ -90,21 +92,26 @@ def answer(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str) -> 
     rng, n = np.random.default_rng(2), len(areas)
     size = PER_AREA[kind] * n
     left = np.sort(rng.integers(n, size=size))
-    if kind in ("local", "differ"):
+    across = np.zeros(size, dtype=bool)
+    if kind in ("local", "differ", "joined"):
         order = np.argsort(district, kind="stable")
         begins = np.searchsorted(district[order], np.arange(district.max() + 2))
         here = district[left]
         right = order[begins[here] + (rng.random(size) * np.diff(begins)[here]).astype(int)]
+        if kind == "joined":
+            across = rng.random(size) < JOINING
+            right[across] = rng.integers(n, size=across.sum())
     else:
         right = rng.integers(n, size=size)
-    left, right = left[left != right], right[left != right]
+    left, right, across = (each[left != right] for each in (left, right, across))
     n_districts = district.max() + 1
     if kind == "differ":
         # A judge knows two districts.
         judge = (district[left] + rng.integers(2, size=len(left))) % n_districts
         judge += n_districts * rng.integers(PANELS, size=len(left))
     else:
-        judge = district[left] if kind == "local" else np.arange(len(left)) // 1_000
+        judge = np.arange(len(left)) // 1_000 if kind in ("any", "rough") else district[left]
+        judge[across] = n_districts + np.arange(across.sum()) // 1_000
     d, chance = truth[left] - truth[right], rng.random(len(left))
     if kind == "differ":
         d += disagreements(rng, areas.graph, judge, left, right)
@@ -146,8 +153,20 @@ def measure(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str) ->
         "ess_median": round(found.ess_bulk_median),
         "ess_of": {name: round(each) for name, each in found.ess_bulk_of.items()},
         "coverage": round(float(((low <= risk) & (risk <= high)).mean()), 4),
+        "coverage_in_districts": round(in_districts(np.asarray(fit.posterior["risk"]), risk, district), 4),
         "correlation": round(float(np.corrcoef(fit.areas["risk_mean"], risk)[0, 1]), 4),
     }
+
+
+def in_districts(draws: np.ndarray, risk: np.ndarray, district: np.ndarray) -> float:
+    """Return the share of areas whose risk beside the mean of their district lies in its 95 % interval."""
+    inside = 0
+    for each in range(district.max() + 1):
+        here = np.flatnonzero(district == each)
+        drawn, truth = draws.reshape(-1, len(risk))[:, here], risk[here]
+        low, high = np.quantile(drawn - drawn.mean(axis=1, keepdims=True), [0.025, 0.975], axis=0)
+        inside += int(((low <= truth - truth.mean()) & (truth - truth.mean() <= high)).sum())
+    return inside / len(risk)
 
 
 def england(path: str, data: str, kind: str) -> dict[str, object]:

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,9 @@ from judgemap.web.results.models import FitRun
 
 pytestmark = pytest.mark.slow
 OWNER, PASSWORD = "owner@example.org", "four plain words here"
+BOUNDARY = "between-the-parts-of-a-form"
+DRAFT = {"title": "Wards", "question": "Which has the LOWER rate?", "direction": "lower", "id": "id", "name": "name",
+         "contiguity": "queen"}  # fmt: skip
 LONG = {"draws": "150000", "chains": "8"}
 
 
@@ -36,8 +41,30 @@ class LiveResearcher:
         with opener.open(self.server.address + path, body, timeout=30) as response:
             return urllib.parse.urlsplit(response.url).path, response.read().decode()
 
+    def send_file(self, path: str, name: str, file: Path) -> str:
+        """Send a form with a file, and return where it led."""
+        self.open(path)
+        token = next(each.value for each in self.jar if each.name == "csrftoken")
+        between = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
+        head = f'{between}"csrfmiddlewaretoken"\r\n\r\n{token}\r\n'
+        head += f'{between}"{name}"; filename="{file.name}"\r\n\r\n'
+        kind = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
+        sent = urllib.request.Request(  # noqa: S310 - our own server
+            self.server.address + path, head.encode() + file.read_bytes() + f"\r\n--{BOUNDARY}--\r\n".encode(), kind
+        )
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(self.jar))
+        with opener.open(sent, timeout=60) as response:
+            return urllib.parse.urlsplit(response.url).path
+
     def fits(self, path: str = "", form: dict | None = None):
         return self.open(f"/studies/{self.slug}/fits/{path}", form)
+
+    def has(self, path: str) -> bool:
+        """Whether what a fit's address leads to is there yet."""
+        try:
+            return bool(self.fits(path))
+        except urllib.error.HTTPError:
+            return False
 
     def ask(self, **options: str) -> int:
         """Press the button, and return the fit's number."""
@@ -225,3 +252,46 @@ def test_a_database_that_restarts_every_two_seconds_costs_no_fit(postgres, long_
     finally:
         live.stop()
         postgres.ensure_postgres_running()  # it has a new process
+
+
+@pytest.mark.postgres
+def test_two_machines_share_everything_through_the_database(postgres, long_path, server_class, areas, tmp_path):
+    """A server without a worker, and a worker with a data folder of its own: a draft and a fit."""
+    postgres.psql('CREATE DATABASE "machines";')
+    url = postgres.get_uri(database="machines")
+    server = server_class(
+        long_path / "one", url, processes=1, settings={"JUDGEMAP_SECRET_KEY": "the same on every machine, and long"}
+    )
+    server.start()
+    other: list[subprocess.Popen] = []
+
+    def on_another_machine() -> subprocess.Popen:
+        folder = long_path / f"another-{len(other)}"
+        folder.mkdir()
+        words = [sys.executable, "-m", "judgemap", "worker", "--data", str(folder / "data")]
+        other.append(subprocess.Popen(words, env=server.environment(), cwd=folder))
+        return other[-1]
+
+    try:
+        researcher = prepared(server, areas)
+        on_another_machine()
+        boundaries = tmp_path / "wards.gpkg"
+        areas.to_frame().to_file(boundaries)
+        step = researcher.send_file("/new/", "boundaries", boundaries)
+        place, _ = researcher.open(step, DRAFT)
+        wait_until(lambda: researcher.open(place)[0].endswith("/map"))
+        assert "Ward 1.1" in researcher.open(researcher.open(place)[0])[1], "the draft that the other machine made"
+
+        number = researcher.ask()
+        researcher.wait_for(number, "done", seconds=600)
+        researcher.fits(f"{number}/words", {"next_steps": "Visit them."})
+        wait_until(lambda: researcher.has(f"{number}/briefing"), 300)
+        for page, words in {"map": "Ward 1.1", "map.svg?layer=risk": "<svg", "convergence": "R-hat"}.items():
+            assert words in researcher.fits(f"{number}/{page}")[1]
+
+        assert "Traceback" not in server.log
+    finally:
+        for each in other:
+            each.kill()
+            each.wait()
+        server.stop(signal.SIGKILL)
