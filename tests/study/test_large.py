@@ -224,7 +224,7 @@ def test_the_plain_fit_is_the_same_at_any_size(areas):
     for other in ({"prior": "multi-resolution"}, {"attention": True}):
         chosen, why = FitSettings(seed=1, **other).chosen_for(data, 1_500)
         assert chosen.judges == "alike"
-        assert why == "there are more than 1,000 areas, and not only the defaults are asked for"
+        assert why == "these settings cannot tell them apart on more than 1,000 areas"
     assert FitSettings(seed=1, judges="differ").plan_for(1_500) == LARGE_PLAN
 
 

@@ -515,7 +515,7 @@ class FitSettings:
         if answers.max() == 1:
             return "alike", "no judge answered twice"
         if n_areas > MOST_WITH_JUDGES and not replace(self, judges="differ").takes_sparse(n_areas):
-            return "alike", f"there are more than {MOST_WITH_JUDGES:,} areas, and not only the defaults are asked for"
+            return "alike", f"these settings cannot tell them apart on more than {MOST_WITH_JUDGES:,} areas"
         return "differ", f"{named:,} judges are named"
 
     @property
