@@ -97,8 +97,15 @@ PARTS = {"adaptive": 500, "optimal": 250, "principal": 1_000}
 """The most areas of such a part, so that no judge has to wait: what they know is cut into pieces of at most so many."""
 JOINING = 0.1
 """How often a judge who knows several pieces is asked about any two of their areas."""
-BEST = "adaptive"
-"""The design that needed the fewest answers in simulated studies: docs/planning.md."""
+
+
+def recommended_design(n_areas: int) -> str:
+    """Name the design that needed the fewest answers in simulated studies (docs/planning.md), if it is quick enough.
+
+    >>> recommended_design(76), recommended_design(3_141)
+    ('adaptive', 'uniform')
+    """
+    return "adaptive" if part_size("adaptive", n_areas) is None else "uniform"
 
 
 def part_size(name: str, n_areas: int) -> int | None:

@@ -20,7 +20,7 @@ from judgemap.study.data.definition import LONGEST, MOST_REPEATS, TEXTS, StudyDe
 from judgemap.web.server.forms import StudyForm, render_markdown, sentence
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import researcher_of, researcher_page, study_page
-from judgemap.web.studies.areas import BEST
+from judgemap.web.studies.areas import recommended_design
 from judgemap.web.studies.editing import MOST, change_study
 from judgemap.web.studies.models import MUST_BE_TRANSLATED, Imprint, Study, StudyVersion
 from judgemap.web.studies.upload.pages import DIRECTIONS, EndOfAnswersField
@@ -205,8 +205,9 @@ class JudgingForm(VersionForm):
         super().__init__(version, *args, **kwargs)
         if not version.study.outline:
             del self.fields["asks_places"]
+        best = recommended_design(version.study.areas.count())
         self.fields["design"].choices = [  # type: ignore[attr-defined]
-            (name, f"{text}{' (recommended)' if name == BEST else ''}") for name, text in DESIGNS.items()
+            (name, f"{text}{' (recommended)' if name == best else ''}") for name, text in DESIGNS.items()
         ]
         self.fields["design"].help_text = format_html(
             gettext(

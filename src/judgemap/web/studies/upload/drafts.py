@@ -39,7 +39,7 @@ from judgemap.web.server.readers import (
 )  # fmt: skip
 from judgemap.web.server.sandbox import Limits
 from judgemap.web.server.tokens import make_token
-from judgemap.web.studies.areas import BEST, edges_in
+from judgemap.web.studies.areas import edges_in, recommended_design
 from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
 from judgemap.web.studies.editing import check_definition, check_end, definition_of, edit_study, state_of
 from judgemap.web.studies.keeping import remove_study
@@ -174,7 +174,7 @@ def _from_upload(draft: Draft) -> Study:
     areas, regions = read_file(upload.name, bytes(upload.content), chosen, partial(_hear, draft, 0.0, READING))
     areas = without_edges(areas, definition.areas.removed_edges)
     if draft.replaces is None and not upload.definition:
-        definition = replace(definition, design=BEST, asks_places=len(areas) >= PARTS)
+        definition = replace(definition, design=recommended_design(len(areas)), asks_places=len(areas) >= PARTS)
 
     study = create_study(definition, areas, draft.asked_by, partial(_hear, draft, READING, 1.0), regions)
     record(study, draft.asked_by, "map read", {"file": upload.name, "notes": list(areas.notes)})
