@@ -51,7 +51,6 @@ def with_ties(data: Comparisons) -> Comparisons:
 @pytest.fixture
 def treated_as_large(monkeypatch):
     monkeypatch.setattr("judgemap.study.fit.settings.LARGE", 100)
-    monkeypatch.setattr("judgemap.study.fit.settings.MOST_WITH_JUDGES", 100)
 
 
 @pytest.mark.usefixtures("treated_as_large")
@@ -187,14 +186,14 @@ def test_a_large_map_is_assessed_by_a_part_of_it(areas, monkeypatch, judges):
 @pytest.mark.usefixtures("treated_as_large")
 def test_what_large_maps_cannot_have_is_refused_in_a_sentence(areas, monkeypatch):
     data = answers(areas, len(areas))
+    monkeypatch.setattr("judgemap.study.fit.settings.DENSE_LIMIT", 100)
     with pytest.raises(StudyError, match="the sampler 'gibbs' cannot be used on a map of 145 areas"):
         jm.fit_spatial(data, areas, seed=1, sampler="gibbs", **QUICK)
     with pytest.raises(StudyError, match=r"Davidson's rule .* 145 areas; fit with --ties model"):
         jm.fit_spatial(with_ties(data), areas, seed=1, ties="davidson", judges="alike", **QUICK)
-    monkeypatch.setattr("judgemap.study.fit.settings.DENSE_LIMIT", 100)
     with pytest.raises(StudyError, match=r"attention: this is for maps of up to 100 areas, .* leave it out"):
         jm.fit_spatial(data, areas, seed=1, judges="differ", attention=True, **QUICK)
-    monkeypatch.setattr("judgemap.study.fit.settings.MOST_WITH_JUDGES", 90)
+    monkeypatch.setattr("judgemap.study.fit.settings.LARGE", 90)
     with pytest.raises(StudyError, match=r"reach: this is for maps of up to 90 areas"):
         jm.fit_spatial(data, areas, seed=1, reach=True, attention=True, **QUICK)
     with pytest.raises(StudyError, match=r"the prior 'communicability' is for maps .* choose 'car'"):
@@ -244,3 +243,5 @@ def test_plans_go_by_size():
     assert settings.plan_for(LARGE + 1) == LARGE_PLAN
     assert settings.plan_for(LARGE) == settings.plan
     assert FitSettings(seed=1, draws=50).plan_for(LARGE + 1).draws == 50
+    for only_dense in ({"sampler": "gibbs"}, {"ties": "davidson"}, {"prior": "communicability"}):
+        assert FitSettings(seed=1, judges="alike", **only_dense).plan_for(LARGE + 1) != LARGE_PLAN

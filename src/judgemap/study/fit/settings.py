@@ -61,17 +61,13 @@ AS_ASKED = "as asked"
 """Why judges differ or are alike, if a setting says so."""
 FEWEST_JUDGES = 3
 """From this many named judges on, the plain fit lets them differ: two cannot show how far people differ."""
-MOST_WITH_JUDGES = 1_000
-"""The most areas for which the sampler for smaller maps tells judges apart, and for which a judge's part can be found:
-that takes hours on larger maps. Beyond, the sampler for large maps does, if it can have the rest of the settings."""
 CLUSTER_OPTIONS = ("affinity", "length", "beta", "mu0", "kappa0", "a0", "b0")
 """The settings of the cluster model's prior; see `judgemap.core.model.clusters` for what they mean."""
 LARGEST_SEED = 2**53
 """Every program that reads JSON can represent integers up to this."""
 
 NORMAL_PLAN = Plan(most=8000)
-"""A thousand draws per chain are enough for most studies; the first day's answers, or answers that never contradict
-each
+"""A thousand draws per chain are enough for most studies; the first day's answers, or answers that never contradict each
 other, may need 8,000. The limit is in draws, not seconds, so that the same seed gives the same numbers on a slow
 machine."""
 CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
@@ -80,9 +76,10 @@ PANEL_PLAN = Plan(chains=8, warmup=30, draws=200, most=3200, more=0.5)
 """If the model distinguishes judges, a draw costs ten times as much: as many as are needed, and no more. Eight chains
 keep two cores busy, because four share a batch."""
 
-LARGE = 3_000
-"""Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if their prior is
-sparse; if judges differ, already maps with more than `MOST_WITH_JUDGES`."""
+LARGE = 1_000
+"""Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if it knows the settings:
+from about 600 areas on it is the faster one. The other takes hours to tell judges apart on larger maps, or to find the
+part that a judge knows."""
 LARGE_PLAN = Plan(chains=16, warmup=20, draws=250, most=2000, more=0.5)
 """For large maps: with tens of thousands of areas some R-hats are large by chance, and it takes this many draws from
 this many chains to bring the largest below 1.01."""
@@ -514,8 +511,8 @@ class FitSettings:
             return "alike", "some answers do not name their judge"
         if answers.max() == 1:
             return "alike", "no judge answered twice"
-        if n_areas > MOST_WITH_JUDGES and not replace(self, judges="differ").takes_sparse(n_areas):
-            return "alike", f"these settings cannot tell them apart on more than {MOST_WITH_JUDGES:,} areas"
+        if n_areas > LARGE and not replace(self, judges="differ").takes_sparse(n_areas):
+            return "alike", f"these settings cannot tell them apart on more than {LARGE:,} areas"
         return "differ", f"{named:,} judges are named"
 
     @property
@@ -560,13 +557,13 @@ class FitSettings:
             return False
         prior = self.prior or (PAPER["prior"] if self.as_in_paper else PLAIN)
         sparse = self.model == "standard" or prior in (("car",) if self.differ else FOR_LARGE_MAPS)
-        if self.differ:
-            return sparse and n_areas > MOST_WITH_JUDGES
-        return n_areas > (LARGE if sparse else DENSE_LIMIT)
+        if self.differ and not sparse:
+            return False
+        return n_areas > (LARGE if sparse and self.sampler == "hmc" and self.ties != "davidson" else DENSE_LIMIT)
 
     def check_size(self, n_areas: int) -> None:
         """Raise if the map has more areas than models of judges and smoothness can handle."""
-        most = MOST_WITH_JUDGES if self.reach else DENSE_LIMIT
+        most = LARGE if self.reach else DENSE_LIMIT
         if n_areas <= most:
             return
         others = (name for name in (*EFFECTS, "smoothness", "judges") if name in self._about_judges)
