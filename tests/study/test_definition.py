@@ -52,6 +52,7 @@ def test_the_least_definition(tmp_path):
         ("languages = ['en', 'fr']\n[translations.fr]\ntitel = 'Quartiers'", "did you mean 'title'"),
         ("areas = 'wards.gpkg'", "areas is 'wards.gpkg'; it must be a table"),
         ("[base_map]\ntiles = 'http://tiles'", "base_map.tiles is 'http://tiles'; it must begin with https://"),
+        ("answers_until = '30.6.2027'", "answers_until is '30.6.2027'; it must be a day, such as 2027-06-30"),
         ("[", "this is not TOML"),
     ],
 )

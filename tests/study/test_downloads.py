@@ -117,14 +117,8 @@ def test_every_format_has_an_ending_of_its_own():
     assert {kind_of(Path(f"a{each.ending}")) for each in FORMATS.values()} == set(FORMATS)
 
 
-@pytest.fixture(scope="module")
-def study():
-    areas, data = jm.example_study(seed=1)
-    return areas, data, jm.fit_spatial(data, areas, seed=1, chains=2, draws=60, as_in_paper=True)
-
-
-def test_winners_losers_and_the_prior(study, tmp_path):
-    areas, data, fit = study
+def test_winners_losers_and_the_prior(fitted, tmp_path):
+    (areas, data), fit = jm.example_study(seed=1), fitted
     assert export_speedybbt(fit, data, tmp_path / "r") == len(data)
     with (tmp_path / "r" / "comparisons.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -143,24 +137,23 @@ def test_winners_losers_and_the_prior(study, tmp_path):
     assert "names(formals(fit))" in script
 
 
-def test_what_speedybbt_cannot_fit_is_refused(study, tmp_path):
-    areas, data, _ = study
-    fixed = jm.fit_spatial(data, areas, seed=1, chains=2, draws=60, alpha=3.0, as_in_paper=True)
+def test_what_speedybbt_cannot_fit_is_refused(tmp_path):
+    areas, data = jm.example_study(seed=1)
+    fixed = jm.fit_spatial(data, areas, seed=1, **QUICK, alpha=3.0, as_in_paper=True)
     with pytest.raises(StudyError, match="α² inferred"):
         export_speedybbt(fixed, data, tmp_path / "r")
     tied = replace(
         data, outcome=np.where(np.arange(len(data)) < 40, Outcome.TIE, data.outcome).astype(data.outcome.dtype)
     )
-    with_ties = jm.fit_spatial(tied, areas, seed=1, chains=2, draws=60, as_in_paper=True)
+    with_ties = jm.fit_spatial(tied, areas, seed=1, **QUICK, as_in_paper=True)
     with pytest.raises(StudyError, match="fit with --ties leave-out, and export"):
         export_speedybbt(with_ties, tied, tmp_path / "r")
 
 
-def test_the_wide_table_holds_every_draw(study):
-    _, _, fit = study
-    table = wide_draws(fit)
-    assert table.shape == (120, 3 + 77 + 2)
-    assert table[".chain"].tolist() == [1] * 60 + [2] * 60
+def test_the_wide_table_holds_every_draw(fitted):
+    fit, table = fitted, wide_draws(fitted)
+    assert table.shape == (100, 3 + 77 + 2)
+    assert table[".chain"].tolist() == [1] * 50 + [2] * 50
     chain_2 = fit.posterior["risk"][1]
     first = fit.map.ids[0]
     assert np.array_equal(table.loc[table[".chain"] == 2, f"risk[{first}]"].to_numpy(), chain_2[:, 0])

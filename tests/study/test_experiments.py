@@ -151,6 +151,9 @@ def test_a_damaged_set_is_named(folder):
         (lambda: Scalability(chains=0), "chains must be at least 1"),
         (lambda: Robustness(behaviours=("carless",)), "there is no behaviour 'carless'"),
         (lambda: Robustness(behaviours=(), truths=()), "nothing is left to try"),
+        (lambda: Robustness(truths=("plateau",)), "there is no truth 'plateau' \\(did you mean 'plateaus'"),
+        (lambda: Robustness(truths=("matern32",)), "there is no truth 'matern32'"),
+        (lambda: Robustness(fits=()), "no fit was named"),
         (lambda: Robustness(judges=0), "judges must be at least 1"),
         (lambda: Clustering(chains=1), "needs at least two chains"),
     ],
@@ -174,16 +177,6 @@ def test_designs_go_by_their_names():
         assert np.allclose(prepared.designs[name].probability(i, j), design.probability(i, j)), name
 
 
-@pytest.mark.slow  # many simulated sets
-def test_more_comparisons_teach_more():
-    def mean_u1(comparisons):
-        study = Scheduling(comparisons=comparisons, chains=2, draws=100)
-        prepared = study.prepare(RING)
-        return np.mean([row["u1"] for number in range(5) for row in run_set(study, prepared, 1, number).rows])
-
-    assert mean_u1(2000) > 10 * mean_u1(20)
-
-
 def test_the_centred_utility_is_the_larger():
     row = run_set(SMALL, SMALL.prepare(RING), 1, 1).rows[0]
     assert row["u1"] > row["u1_uncentred"], "the unidentified mean adds variance"
@@ -200,16 +193,6 @@ def test_ratio_interval_covers():
     assert abs(covered - 0.95) < 0.025
     planted = (bounds[:, 0] < 1.0) & (bounds[:, 1] > 1.0)
     assert planted.mean() < 0.5, "an interval around no effect would be noticed"
-
-
-@pytest.mark.slow  # many simulated sets
-def test_more_comparisons_come_nearer_to_the_strengths():
-    def error(comparisons):
-        study = Clustering(comparisons=comparisons, chains=2, warmup=50, draws=100, thin=1)
-        prepared = study.prepare(RING)
-        return np.median([run_set(study, prepared, 7, number).rows[0]["absolute_error"] for number in range(8)])
-
-    assert error(20_000) < error(100) / 3
 
 
 @pytest.mark.parametrize(
@@ -352,20 +335,6 @@ def test_real_maps_that_cannot_be_tried(tmp_path, wards, columns, places, senten
     (tmp_path / "measured.csv").write_text(columns)
     with pytest.raises(StudyError, match=sentence):
         read_real(tmp_path / "measured.csv", wards[0], places)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [
-        ({"truths": ("plateau",)}, "there is no truth 'plateau' \\(did you mean 'plateaus'"),
-        ({"truths": ("matern32",)}, "there is no truth 'matern32'"),
-        ({"behaviours": (), "truths": ()}, "nothing is left to try"),
-        ({"fits": ()}, "no fit was named"),
-    ],
-)
-def test_robustness_refuses_what_it_does_not_know(wrong, sentence):
-    with pytest.raises(StudyError, match=sentence):
-        Robustness(**wrong)
 
 
 def test_coverage_of_a_known_posterior():

@@ -176,6 +176,10 @@ def test_json_and_back():
         ({"model": None}, "model must be a word, received None"),
         ({"chi": [1]}, "chi must be a finite number"),
         ({"drawz": 3}, "there is no setting 'drawz' \\(did you mean 'draws'"),
+        ({"model": "clusters", "judges": "differ"}, "judges: the model 'clusters' has no such part"),
+        ({"model": "standard", "smoothness": "infer"}, "smoothness: the model 'standard' has no such part"),
+        ({"side": 1}, "side must be true or false"),
+        ({"ties": "rao"}, "there is no ties 'rao'"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(given, said):

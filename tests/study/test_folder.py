@@ -59,6 +59,7 @@ def test_kill_at_any_step_leaves_whole_results_or_none_and_every_other_file(tmp_
         write(folder, OLD)
         for name, text in MINE.items():
             (folder / name).write_text(text)
+        (folder / "figures").mkdir()
         words = [sys.executable, "-c", KILLED, str(folder), str(steps), *NEW]
         status = subprocess.run(words, check=False).returncode
         left = content(folder)
@@ -69,7 +70,7 @@ def test_kill_at_any_step_leaves_whole_results_or_none_and_every_other_file(tmp_
         check_folder(folder)
         write(folder, NEW)
         assert content(folder) == NEW | MINE
-        assert {path.name for path in folder.iterdir()} == {*NEW, *MINE}, "what was left behind is removed"
+        assert {path.name for path in folder.iterdir()} == {*NEW, *MINE, "figures"}, "what was left behind is removed"
         steps += 1
     assert status == 0
     assert seen == {"old", None, "new"}
@@ -100,6 +101,9 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StudyError, match="cannot be written"):
         write(tmp_path / "file" / "results", NEW)
+    with pytest.raises(StudyError, match="is a file; name a folder"):
+        write(tmp_path / "file", NEW)
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 NOTES = (

@@ -129,17 +129,6 @@ def test_judges_differ_if_asked_to(areas, tmp_path, model):
         again.seen_by("panel")
 
 
-@pytest.mark.usefixtures("treated_as_large")
-def test_half_of_a_nation_was_never_compared(areas):
-    """And the rest in dozens of groups: both consequences are stated."""
-    data = answers(areas, 72, step=1)
-    notes = {note.kind: note.text for note in jm.fit_spatial(data, areas, seed=1, **QUICK, judges="alike").record.notes}
-    assert notes[NoteKind.NEVER_COMPARED].startswith(
-        "73 of 145 areas were never compared ('a72', 'a73', 'a74', 'a75', 'a76'"
-    )
-    assert "fall into 36 groups that were never compared with each other" in notes[NoteKind.GROUPS]
-
-
 def test_a_nation_in_thousands_of_groups():
     """Half of 8,000 areas were never compared, the others only in pairs; the notes stay as short as for a small map."""
     ids = tuple(f"a{place}" for place in range(8_000))

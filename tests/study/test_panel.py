@@ -12,7 +12,7 @@ from judgemap.core.simulate.misbehaviour import Setting, own_part
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import NoteKind
-from judgemap.study.fit.settings import FitSettings, View
+from judgemap.study.fit.settings import View
 
 SHORT = {"chains": 4, "warmup": 10, "draws": 40}
 
@@ -208,51 +208,19 @@ def test_bad_input_is_told_in_a_sentence(row, case):
     assert "\n" not in str(told.value)
 
 
-@pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ({"model": "clusters", "judges": "differ"}, "judges: the model 'clusters' has no such part"),
-        ({"model": "standard", "smoothness": "infer"}, "smoothness: the model 'standard' has no such part"),
-        ({"side": 1}, "side must be true or false"),
-        ({"ties": "rao"}, "there is no ties 'rao'"),
-    ],
-)
-def test_settings_that_do_not_go_together(settings, text):
-    with pytest.raises(StudyError, match=text):
-        FitSettings(seed=1, **settings, as_in_paper=True)
-
-
-def test_the_command_says_what_is_on():
-    settings = FitSettings(judges="differ", side=True, seed=1)
-    assert settings.options() == ["--judges-differ", "--side", "--seed", "1"]
-
-
-def test_the_briefing_says_whose_view_it_is(fit):
-    from judgemap.report.pages.briefing import About
-    from judgemap.report.pages.briefing.front import points
-    from judgemap.report.pages.briefing.methods import methods
-
-    text = " ".join(methods(fit))
-    assert "Ties are part of the model (Rao and Kupper, 1967)." in text
-    assert "The map shows the view of the population of judges" in text
-    assert dict(points(fit.seen_by("panel"), About()))["Whose view it is"].startswith(
-        "The map shows the view of these judges"
-    )
-
-
 def test_the_log_likelihood_is_that_of_each_judges_own_answers(row):
     """By hand, from the draws: the judge's map, attention, side, lapses, reach, and ties by Rao and Kupper's rule."""
     data = Comparisons.from_words(
         row.ids, list("abcabcabcabc"), [0, 1, 2] * 4, [1, 2, 3] * 4, ["left", "right", "tie", "left"] * 3
     )
-    plan = {"seed": 1, "chains": 2, "warmup": 20, "draws": 30}
+    plan = {"seed": 1, "chains": 2, "warmup": 5, "draws": 10}
     fit = jm.fit_spatial(data, row, judges="differ", side=True, attention=True, lapses=True, reach=True, **plan)
     logs = fit.log_likelihood(data)
-    assert logs.sizes == {"chain": 2, "draw": 30, "answer": 12}
+    assert logs.sizes == {"chain": 2, "draw": 10, "answer": 12}
     samples, theta = fit.posterior, fit.posterior["theta"]
-    for chain, draw, answer in ((0, 0, 0), (1, 7, 1), (1, 29, 2), (0, 12, 11)):
+    for chain, draw, answer in ((0, 0, 0), (1, 7, 1), (1, 9, 2), (0, 5, 11)):
         judge, at = int(data.judge[answer]), (chain, draw)
-        map_of = -fit.views["judge_risk"][chain * 30 + draw, judge].astype(float)
+        map_of = -fit.views["judge_risk"][chain * 10 + draw, judge].astype(float)
         gap = map_of[data.left[answer]] - map_of[data.right[answer]]
         centre, reach = (int(samples[name][at][judge]) for name in ("centre", "reach"))
         known = all(
@@ -265,6 +233,7 @@ def test_the_log_likelihood_is_that_of_each_judges_own_answers(row):
         assert logs.to_numpy()[chain, draw, answer] == pytest.approx(np.log(chances[data.outcome[answer]]), abs=1e-6)
 
 
+@pytest.mark.slow  # its quick siblings: the likelihood above, and the judges of `test_checks.py` who guess
 def test_judges_who_know_half_of_the_map_are_found_out():
     """Twelve judges guess outside their half: the fit sees what each knows, and the map is far better for it."""
     areas = jm.chicago()

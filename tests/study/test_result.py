@@ -104,8 +104,6 @@ def test_a_seed_that_is_left_out_is_drawn_and_recorded(study):
         ),
         ({"cores": "2"}, "cores must be a whole number from 1 up, received '2'"),
         ({"watch": 3}, "watch must be a function"),
-        ({"side": 1}, "side must be true or false, received 1"),
-        ({"alpha": -1.0}, "a fixed α must be a positive number, received -1.0"),
     ],
 )
 def test_a_wrong_option_gets_a_sentence(study, given, said):
@@ -155,16 +153,6 @@ def test_arviz_reads_the_file(fit, tmp_path):
     np.testing.assert_array_equal(fit.inference_data["posterior"]["risk"], data.posterior["risk"])
 
 
-def test_provenance(fit, study):
-    info = fit.info
-    assert info["data"]["sha256"] == study[1].digest()
-    assert info["data"]["comparisons"] == 1848
-    assert info["risk"] == "minus the centred strength"
-    assert info["prior"] == "communicability"
-    assert info["versions"]["judgemap"]
-    assert info["diagnostics"]["ess_bulk_min"] > 0
-
-
 def test_known_truth_is_found():
     """95 % intervals of 77 areas: fewer than 62 hits has probability 4e-6 if areas were independent."""
     study = jm.simulate_study(np.random.default_rng(9), jm.chicago())
@@ -172,27 +160,6 @@ def test_known_truth_is_found():
     inside = (fit.areas["risk_low"] <= study.true_risk) & (study.true_risk <= fit.areas["risk_high"])
     assert inside.sum() >= 62
     assert np.corrcoef(fit.areas["risk_median"], study.true_risk)[0, 1] > 0.95
-
-
-def test_an_earlier_fit_is_replaced_and_other_files_are_left_alone(fit, tmp_path):
-    folder = fit.save(tmp_path / "results")
-    fresh = {path.name for path in folder.iterdir()}
-    (folder / "notes.txt").write_text("mine")
-    (folder / "figures").mkdir()
-    (folder / "figures" / "map.svg").write_text("mine too")
-    (folder / "clusters.csv").write_text("of an earlier fit with clusters")
-    fit.save(folder)
-    assert {path.name for path in folder.iterdir()} == fresh | {"notes.txt", "figures"}
-    assert (folder / "notes.txt").read_text() == "mine"
-    assert (folder / "figures" / "map.svg").read_text() == "mine too"
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(jm.StudyError, match="mine is not empty and holds no fit"):
-        fit.save(tmp_path / "mine")
-    assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
-    with pytest.raises(jm.StudyError, match="is a file; name a folder"):
-        fit.save(tmp_path / "mine" / "thesis.txt")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "results"], "no draft is left behind"
 
 
 def test_the_working_directory_can_be_the_folder(fit, tmp_path, monkeypatch):
@@ -241,12 +208,6 @@ def test_uncompared_areas_and_ties_are_said(square):
     assert "1 of 3 shown pairs have no winner (1 tie)" in " ".join(left_out.info["notes"])
     assert "1 of 4 areas were never compared ('Dogwood'): their risk rests on their neighbours and the prior" in notes
     assert "Judges with only one answer, treated like any other: '2'." in notes
-
-
-def test_groups_never_compared_are_said(square):
-    data = few(square, left=np.array([0, 0, 2]), right=np.array([1, 1, 3]), outcome=("left",) * 3)
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True)
-    assert "2 groups that were never compared with each other" in " ".join(fit.info["notes"])
 
 
 def test_poor_sampling_is_said_in_words(square):

@@ -2,12 +2,20 @@
 
 import json
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 
+from judgemap.web.api import cursor
 from judgemap.web.api.models import SCOPES
 from judgemap.web.api.tokens import Wanted, make_token
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch):
+    """Hand out answers at once: nothing is committed late in these tests, except where they say so."""
+    monkeypatch.setattr(cursor, "AGE", timedelta(0))
 
 
 @dataclass

@@ -15,12 +15,6 @@ from judgemap.web.studies import editing
 WARDS = "/wards/comparisons"
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch):
-    """Hand out answers at once: nothing is committed late in these tests, except where they say so."""
-    monkeypatch.setattr(cursor, "AGE", timedelta(0))
-
-
 @pytest.fixture
 def long(owned, edit):
     """Let judges do many pairs."""

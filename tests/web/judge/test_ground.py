@@ -13,6 +13,7 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.drawing import draw_areas
 from judgemap.geo.maps import Areas
 from judgemap.web.people.export import base_map_files
+from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.making import create_study
 from judgemap.web.studies.models import BaseMap, BaseMapTile
 
@@ -50,7 +51,7 @@ def a_tile(study) -> str:
     return f"{study.base_map_id}/{tile.level}/{tile.column}/{tile.row}"
 
 
-def test_a_judges_link_gets_tiles_and_a_wrong_one_nothing(grounded, judge, client):
+def test_a_judges_link_gets_tiles_and_a_wrong_one_nothing(grounded, judge, client, visit, areas, definition):
     response = judge.get(f"tiles/{a_tile(grounded)}")
     assert response.status_code == 200
     assert response["Cache-Control"] == "private, max-age=2592000, immutable"
@@ -58,6 +59,10 @@ def test_a_judges_link_gets_tiles_and_a_wrong_one_nothing(grounded, judge, clien
     assert "names" in tile
     assert client.get(f"/j/{22 * 'x'}/tiles/{a_tile(grounded)}").status_code == 404
     assert judge.get(f"tiles/{grounded.base_map_id + 1}/3/1/1").status_code == 404
+    other = visit(agreed=False, of=create_study(definition, areas))
+    assert other.get(f"tiles/{a_tile(grounded)}").status_code == 404
+    client.post("/withdraw", {"code": withdrawal_code(judge.token)})
+    assert judge.get(f"tiles/{a_tile(grounded)}").status_code == 404
 
 
 def test_one_request_and_two_queries_bring_the_tiles_of_a_pair(grounded, judge, tiles, django_assert_num_queries):
@@ -90,18 +95,17 @@ def test_the_page_is_compressed_and_says_the_same(judge):
     assert all(b"csrf" in a for a, b in lines if a != b)
 
 
-def test_a_judge_of_another_study_gets_nothing(grounded, areas, definition, visit):
-    other = visit(agreed=False, of=create_study(definition, areas))
-    assert other.get(f"tiles/{a_tile(grounded)}").status_code == 404
-
-
-def test_the_page_says_how_to_draw_and_whose_map_it_is(grounded, judge):
+def test_the_page_says_how_to_draw_and_whose_map_it_is(grounded, judge, edit):
     page = judge.get()
     assert CREDIT in page.content.decode()
     ground = json.loads(page.context["ground"])
     assert ground["tiles"] == f"/j/{judge.token}/tiles/{grounded.base_map_id}/"
     assert ground["finest"] == 14
     assert "img-src 'self' data:;" in page["Content-Security-Policy"] + ";"
+    edit(base_map=TILES)
+    page = judge.get()
+    assert "example.org" not in page.content.decode()
+    assert "example.org" not in page["Content-Security-Policy"]
 
 
 def test_without_a_base_map_the_page_is_as_it_was(judge):
@@ -158,20 +162,6 @@ def test_the_preview_warns_of_another_servers_tiles(owned, clients, edit):
     assert "tiles.example.org" in first  # as judges read it before they agree
     clients["owner"].post(f"{home}consent", {"agree": "yes", "begin": "now"})
     assert warning in clients["owner"].get(home).content.decode()
-
-
-def test_an_own_base_map_takes_the_place_of_another_servers_tiles(grounded, judge, edit):
-    edit(base_map=TILES)
-    page = judge.get()
-    assert "example.org" not in page.content.decode()
-    assert "example.org" not in page["Content-Security-Policy"]
-
-
-def test_a_withdrawn_judge_gets_no_tiles(grounded, judge):
-    from judgemap.web.server.tokens import withdrawal_code
-
-    judge.client.post("/withdraw", {"code": withdrawal_code(judge.token)})
-    assert judge.get(f"tiles/{a_tile(grounded)}").status_code == 404
 
 
 def test_the_archive_has_the_base_map(grounded, tiles):

@@ -29,9 +29,11 @@ def url(study):
 
 
 def test_links_are_shown_once_and_work(owned, clients):
-    page = clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"}).content.decode()
+    response = clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"})
+    page = response.content.decode()
     tokens = LINK.findall(page)
     assert len(set(tokens)) == 3
+    assert "no-store" in response["Cache-Control"]
     assert page.count("data:image/svg+xml") == 3
     assert all(clients["anonymous"].get(f"/j/{token}/").status_code == 200 for token in tokens)
     assert {hashed(token) for token in tokens} == set(Judge.objects.values_list("token_hash", flat=True))
@@ -45,10 +47,6 @@ def test_inviting_is_one_act_of_whoever_asked(owned, clients, people):
     clients["teammate"].post(url(owned), {"judges": "3", "anyway": "yes"})
     act = Act.objects.exclude(pk__in=before).get()
     assert (act.verb, act.researcher, act.detail) == ("invited", people["teammate"], {"judges": 3})
-
-
-def test_the_page_with_links_is_not_cached(owned, clients):
-    assert "no-store" in clients["owner"].post(url(owned), {"judges": "1", "anyway": "yes"})["Cache-Control"]
 
 
 def test_the_table_has_the_links_of_this_study_only(owned, clients):
@@ -123,12 +121,14 @@ def open_link(edit, study) -> str:
     return f"/s/{study.join_code}/"
 
 
-def test_everybody_who_joins_gets_a_link(client, open_link):
+def test_everybody_who_joins_gets_a_link(client, open_link, edit):
     assert "Take part" in client.get(open_link).text
     assert not Judge.objects.exists()
     links = {client.post(open_link)["Location"] for _ in range(2)}
     assert len(links) == 2
     assert all(client.get(link).status_code == 200 for link in links)
+    edit(access="personal")
+    assert client.get(open_link).status_code == 404
 
 
 def test_a_closed_study_takes_nobody(client, open_link, study):
@@ -136,11 +136,6 @@ def test_a_closed_study_takes_nobody(client, open_link, study):
     assert "not taking answers" in client.get(open_link).text
     assert client.post(open_link).status_code == 409
     assert not Judge.objects.exists()
-
-
-def test_a_study_with_personal_links_has_no_open_one(client, open_link, edit):
-    edit(access="personal")
-    assert client.get(open_link).status_code == 404
 
 
 def test_too_many_at_once_are_asked_to_wait(client, open_link, monkeypatch):

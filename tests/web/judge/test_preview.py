@@ -12,7 +12,7 @@ from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.people.export import export_files
 from judgemap.web.people.inviting import groups_of, keep_group, studies_overview
 from judgemap.web.studies import keeping
-from judgemap.web.studies.models import Act, StudyVersion
+from judgemap.web.studies.models import Act
 
 
 class Player:
@@ -115,8 +115,3 @@ def test_it_goes_with_the_study(player, draft):
     play_all(player)
     keeping.study_goes.send(type(draft), study=draft)
     assert not any(model.objects.exists() for model in (Judge, Pair, Answer))
-
-
-def test_whose_server_draws_the_background_is_said_before_anything_is_shown(player, draft):
-    StudyVersion.objects.update(base_map="https://tiles.example.org/{z}/{x}/{y}.png")
-    assert "comes from tiles.example.org" in " ".join(player.play().split())
