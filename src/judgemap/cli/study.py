@@ -264,9 +264,9 @@ def verify(
     Example: judgemap study verify --head "$(cat last-head)"
     """
     connect(data)
-    from judgemap.web.studies.log import Head, log_head, verify_log
+    from judgemap.web.studies.log import log_head, parse_head, verify_log
 
-    faults = verify_log(Head.parse(head) if head else None)
+    faults = verify_log(parse_head(head) if head else None)
     for fault in faults:
         typer.echo(f"{fault[:1].upper()}{fault[1:]}.")
     if faults:
