@@ -30,7 +30,6 @@ def test_a_town_is_read_by_kind(osm):
     assert (extract.count("green"), extract.count("water"), extract.count("built")) == (1, 1, 1)
     assert extract.names_of("suburb").tolist() == ["Sherwood <b>&amp;</b>"]
     assert extract.count("street") > 20
-    assert extract.left_out["other lines"] == 0, "footpaths are not even read"
     assert told[0] == (0.0, "Reading the lines.")
 
 
@@ -101,7 +100,7 @@ def test_a_geopackage_says_what_things_are_as_openstreetmap_does(tmp_path):
     )
     frame.to_file(tmp_path / "own.gpkg", layer="lines")
     extract, _ = read(tmp_path / "own.gpkg")
-    assert (extract.count("motorway"), extract.left_out["other lines"]) == (1, 1)
+    assert list(extract.found) == ["motorway"]
 
 
 def test_the_sea_is_on_the_right_of_its_coast():

@@ -118,12 +118,11 @@ def test_the_closest_levels_go_where_all_would_be_too_many(monkeypatch):
 def test_what_was_found_is_said_in_sentences():
     extract = Extract()
     extract.add("primary", project(np.array([shapely.LineString([(-1.24, 52.97), (-1.23, 52.97)])])), names(1))
-    extract.left_out["other lines"] = 1234
     size = 8_000.0
     over, beside = (-1.235 / 360 * WORLD - size / 2, 6_981_400.0, size), (0.0, 6_981_400.0, size)
     said = describe(extract, cut_tiles(extract, needed_tiles([over]), quiet), [over, beside])
     assert said == (
-        "Found 1 road. Footpaths, service roads and buildings are never drawn. Left out: 1,234 other lines. "
+        "Found 1 road. Footpaths, service roads and buildings are never drawn. "
         "The extract has no roads in 1 of the 2 areas: check that it covers them all."
     )
 

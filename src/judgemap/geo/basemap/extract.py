@@ -7,7 +7,6 @@ OpenStreetMap keys say what a feature is: highway, railway, waterway, natural, l
 import math
 import re
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -24,6 +23,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.basemap.kinds import classify, classify_points, tagged
 
 Shapes = NDArray[Any]
+NOTHING: tuple[Shapes, Shapes] = (np.array([], dtype=object), np.array([], dtype=object))
 Tell = Callable[[float, str], None]
 NORTHERNMOST = 85.0
 OWN_LINE, OWN_POINT = "secondary", "suburb"
@@ -58,30 +58,28 @@ MAY_NOT_FIT = 30_000_000
 """Above this many bytes an extract may need more memory than there is, which GDAL reports like a damaged file."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Extract:
-    """What was found: shapes in Web Mercator by kind, with their names, and how many features were left out."""
+    """What was found: shapes in Web Mercator by kind, with their names, empty if a shape has none."""
 
-    shapes: dict[str, list[Shapes]] = field(default_factory=dict)
-    names: dict[str, list[Shapes]] = field(default_factory=dict)
-    left_out: Counter[str] = field(default_factory=Counter)
+    found: dict[str, tuple[Shapes, Shapes]] = field(default_factory=dict)
 
     def add(self, kind: str, shapes: Shapes, names: Shapes) -> None:
         """Add shapes of a kind."""
-        self.shapes.setdefault(kind, []).append(shapes)
-        self.names.setdefault(kind, []).append(names)
+        there, named = self.found.get(kind, NOTHING)
+        self.found[kind] = np.concatenate([there, shapes]), np.concatenate([named, names])
 
     def of(self, kind: str) -> Shapes:
         """Return the shapes of a kind."""
-        return np.concatenate([np.array([], dtype=object), *self.shapes.get(kind, [])])
+        return self.found.get(kind, NOTHING)[0]
 
     def names_of(self, kind: str) -> Shapes:
-        """Return the names of the shapes of a kind; the empty string if a shape has none."""
-        return np.concatenate([np.array([], dtype=object), *self.names.get(kind, [])])
+        """Return the names of the shapes of a kind."""
+        return self.found.get(kind, NOTHING)[1]
 
     def count(self, *kinds: str) -> int:
         """Count the features of some kinds."""
-        return sum(len(each) for kind in kinds for each in self.shapes.get(kind, []))
+        return sum(len(self.of(kind)) for kind in kinds)
 
 
 def read_extract(path: Path, box: tuple[float, float, float, float], folder: Path, tell: Tell) -> Extract:
@@ -102,7 +100,7 @@ def read_extract(path: Path, box: tuple[float, float, float, float], folder: Pat
                 more = {"bbox": box, "where": KEPT[layer]} if is_osm else {}
                 table = pyogrio.read_dataframe(path, layer=layer, on_invalid="ignore", **more, **options)
                 _take(extract, table, box, own=not is_osm)
-            if not extract.shapes:
+            if not extract.found:
                 raise StudyError(_elsewhere(path, box, layers[-1], options))
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError, UnicodeDecodeError) as error:
         reason = re.split(r"[;.]\s", str(error).replace(f"{path.parent}/", ""))[0].strip().rstrip(".")
@@ -138,48 +136,27 @@ def _take(extract: Extract, table: Any, box: tuple[float, float, float, float], 
         geometry = geometry.to_crs("EPSG:4326")
     shapes = geometry.to_numpy()
     there = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
-    extract.left_out["broken"] += int((~there).sum())
     if own:
         there[there] = shapely.intersects(shapes[there], shapely.box(*box))
     table, shapes = table[there], shapes[there]
-    dimension = shapely.get_dimensions(shapes)
-    for wanted, take in ((0, _take_points), (1, _take_lines), (2, _take_areas)):
-        rows = dimension == wanted
-        if rows.any():
-            take(extract, table[rows], shapes[rows], box, own=own)
-
-
-def _take_points(extract: Extract, table: Any, shapes: Shapes, box: Any, *, own: bool) -> None:  # noqa: ANN401, ARG001
-    kinds = classify_points(table)
+    names, dimension = _names(table), shapely.get_dimensions(shapes)
+    points, lines, areas = dimension == 0, dimension == 1, dimension == 2
+    kinds = np.full(len(table), "", dtype=object)
+    kinds[points], kinds[lines] = classify_points(table[points]), classify(table[lines], "line")
+    kinds[areas] = classify(table[areas], "area")
     if own:
-        kinds[kinds == ""] = OWN_POINT
-    names = _names(table)
-    kinds[names == ""] = ""
-    _sort(extract, kinds, shapes, names, "other points")
-
-
-def _take_lines(extract: Extract, table: Any, shapes: Shapes, box: Any, *, own: bool) -> None:  # noqa: ANN401
-    kinds = classify(table, "line")
-    coast = table["natural"].eq("coastline").to_numpy() if "natural" in table else np.zeros(len(table), dtype=bool)
-    if own and not any(key in table for key in ("highway", "railway", "waterway")):
-        kinds[~coast] = OWN_LINE
-    if coast.any():
-        west, south, east, north = box
-        waters = sea(shapes[coast], (west, south, east, north))
+        kinds[points & (kinds == "")] = OWN_POINT
+        if not any(key in table for key in ("highway", "railway", "waterway")):
+            kinds[lines] = OWN_LINE
+    kinds[points & (names == "")] = ""
+    if "natural" in table and (coast := lines & table["natural"].eq("coastline").to_numpy()).any():
+        kinds[coast] = ""
+        waters = sea(shapes[coast], box)
         extract.add("water", project(waters), np.full(len(waters), "", dtype=object))
-    _sort(extract, kinds[~coast], shapes[~coast], _names(table)[~coast], "other lines")
-
-
-def _take_areas(extract: Extract, table: Any, shapes: Shapes, box: Any, *, own: bool) -> None:  # noqa: ANN401, ARG001
-    broken = ~shapely.is_valid(shapes)
+    broken = areas & ~shapely.is_valid(shapes)
     shapes[broken] = shapely.make_valid(shapes[broken])
-    _sort(extract, classify(table, "area"), shapes, _names(table), "other land")
-
-
-def _sort(extract: Extract, kinds: Shapes, shapes: Shapes, names: Shapes, rest: str) -> None:
     for kind in sorted(set(kinds.tolist()) - {""}):
         extract.add(kind, project(shapes[kinds == kind]), names[kinds == kind])
-    extract.left_out[rest] += int((kinds == "").sum())
 
 
 def _names(table: Any) -> Shapes:  # noqa: ANN401

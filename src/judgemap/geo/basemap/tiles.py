@@ -289,17 +289,11 @@ def _number(value: int) -> str:
     return str(value) if value < 0 else f" {value}"
 
 
-LEFT_OUT = {
-    "other lines": "other lines",
-    "other land": "other uses of land",
-    "other points": "other points",
-    "broken": "broken shapes",
-}
 NOTHING = "the extract has no roads around the study's areas; choose another that covers them"
 
 
 def describe(extract: "Extract", tiles: Tiles, boxes: Sequence[tuple[float, float, float]]) -> str:
-    """Say what was found around the areas and what was left out; refuse an extract without roads."""
+    """Say what was found around the areas; refuse an extract without roads."""
     roads = np.concatenate([extract.of(kind) for kind in ROADS])
     if not len(roads):
         raise StudyError(NOTHING)
@@ -311,8 +305,6 @@ def describe(extract: "Extract", tiles: Tiles, boxes: Sequence[tuple[float, floa
         _counted(extract.count(*(kind.name for kind in PLACES)), "named place"),
     ]
     sentences = [f"Found {_listed(filter(None, found))}.", "Footpaths, service roads and buildings are never drawn."]
-    if left := [f"{number:,} {LEFT_OUT[what]}" for what, number in extract.left_out.most_common() if number]:
-        sentences.append(f"Left out: {_listed(left)}.")
     if bare := _without_roads(roads, boxes):
         sentences.append(
             f"The extract has no roads in {bare:,} of the {len(boxes):,} areas: check that it covers them all."
