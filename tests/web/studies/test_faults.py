@@ -8,7 +8,7 @@ import pytest
 import shapely
 
 from judgemap.geo.boundaries import list_layers, load, repaired
-from judgemap.web.studies.upload.faults import WORDING, find_faults, settle
+from judgemap.web.studies.upload.faults import FAULTS, find_faults, settle
 from judgemap.web.studies.upload.guessing import Extent, guess_systems
 from judgemap.web.studies.upload.records import FaultKind, Remedy
 
@@ -19,12 +19,12 @@ def frame(shapes, ids):
     return geopandas.GeoDataFrame({"code": ids}, geometry=list(shapes), crs="EPSG:27700")
 
 
-def kinds(shapes, ids=None):
-    return {fault.kind: fault.rows for fault in find_faults(geopandas.GeoSeries(list(shapes)), ids)}
+def kinds(shapes):
+    return find_faults(geopandas.GeoSeries(list(shapes)))
 
 
 def test_a_sound_map_has_no_faults():
-    assert kinds(SQUARES, ["a", "b", "c", "d"]) == {}
+    assert kinds(SQUARES) == {}
     left, ids, notes = settle(frame(SQUARES, list("abcd")), list("abcd"), {})
     assert (len(left), ids, notes) == (4, list("abcd"), [])
 
@@ -45,11 +45,11 @@ def test_a_sound_map_has_no_faults():
 )
 def test_outlines_that_are_no_areas_are_listed_and_left_out(odd, kind):
     shapes = [*SQUARES, odd]
-    assert kinds(shapes) == {kind: (4,)}
+    assert kinds(shapes) == {kind: [4]}
     left, ids, notes = settle(frame(shapes, list("abcde")), list("abcde"), {})
     assert ids == list("abcd")
     assert len(left) == 4
-    assert notes == [f"Rows that {WORDING[kind].fault} were left out: 'e'"]
+    assert notes == [f"Rows that {FAULTS[kind]} were left out: 'e'"]
 
 
 def test_mixed_shapes_and_heights_become_polygons():
@@ -77,7 +77,6 @@ def test_a_repair_leaves_no_specks():
 )
 def test_rows_of_one_id_are_joined_or_left_out(remedy, ids, surface):
     rows = ["a", "b", "a", "c"]
-    assert kinds(SQUARES, rows) == {FaultKind.SAME_ID: (2,)}
     choices = {FaultKind.SAME_ID: remedy} if remedy else {}
     left, kept, notes = settle(frame(SQUARES, rows), rows, choices)
     assert kept == ids
@@ -101,7 +100,7 @@ def test_a_given_id_is_nobody_elses():
 def test_the_same_outline_twice(remedy, count):
     again = shapely.Polygon([(1, 1), (0, 1), (0, 0), (1, 0)])  # the first square from another corner
     shapes = [*SQUARES, again]
-    assert kinds(shapes) == {FaultKind.SAME_OUTLINE: (4,)}
+    assert kinds(shapes) == {FaultKind.SAME_OUTLINE: [4]}
     assert len(settle(frame(shapes, list("abcde")), list("abcde"), {FaultKind.SAME_OUTLINE: remedy})[0]) == count
 
 
@@ -123,7 +122,7 @@ def test_one_long_outline_does_not_make_all_the_others_costly():
 def test_slivers_are_joined_to_the_neighbour_along_which_they_lie(remedy, count, whole):
     sliver = shapely.box(0, 1, 1, 1.0005)
     shapes = [*SQUARES, sliver]
-    assert kinds(shapes) == {FaultKind.SLIVER: (4,)}
+    assert kinds(shapes) == {FaultKind.SLIVER: [4]}
     left, _, notes = settle(frame(shapes, list("abcde")), list("abcde"), {FaultKind.SLIVER: remedy})
     assert len(left) == count
     assert bool(left.area.sum() > 4) is whole

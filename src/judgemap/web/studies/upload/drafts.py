@@ -7,7 +7,7 @@ import logging
 import tempfile
 import tomllib
 import zipfile
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from judgemap.web.server.sandbox import Limits
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import edges_in, recommended_design
 from judgemap.web.studies.basemap.making import copy_base_map, move_base_map
-from judgemap.web.studies.editing import check_definition, check_end, definition_of, edit_study, state_of
+from judgemap.web.studies.editing import check_definition, check_end, definition_of, state_of
 from judgemap.web.studies.keeping import remove_study
 from judgemap.web.studies.log import record
 from judgemap.web.studies.making import PARTS, WholeMap, create_study, store_study
@@ -168,17 +168,18 @@ def _from_upload(draft: Draft) -> Study:
     upload = draft.upload
     if upload is None:
         raise StudyError("the file is no longer there; upload it again")
-    then = definition_of(draft.replaces) if draft.replaces is not None else None
-    definition = define(upload, draft.choice, then)
+    earlier = draft.replaces
+    definition = define(upload, draft.choice, None if earlier is None else definition_of(earlier))
+    seen = None if earlier is None else state_of(earlier)
     chosen = msgspec.structs.replace(draft.choice, extra_edges=list(definition.areas.extra_edges))
     areas, regions = read_file(upload.name, bytes(upload.content), chosen, partial(_hear, draft, 0.0, READING))
     areas = without_edges(areas, definition.areas.removed_edges)
-    if draft.replaces is None and not upload.definition:
+    if earlier is None and not upload.definition:
         definition = replace(definition, design=recommended_design(len(areas)), asks_places=len(areas) >= PARTS)
 
     study = create_study(definition, areas, draft.asked_by, partial(_hear, draft, READING, 1.0), regions)
     record(study, draft.asked_by, "map read", {"file": upload.name, "notes": list(areas.notes)})
-    if draft.replaces is not None and then is not None and not _take_place_of(study, draft.replaces, then):
+    if earlier is not None and seen is not None and not _take_place_of(study, earlier, seen):
         draft.said = APART
     return study
 
@@ -205,33 +206,22 @@ def define(upload: Upload, chosen: Chosen, replaced: StudyDefinition | None = No
     return definition
 
 
-def _take_place_of(study: Study, replaced: Study, then: StudyDefinition) -> bool:
+def _take_place_of(study: Study, replaced: Study, seen: tuple[object, ...]) -> bool:
     """Put a new draft in the place of an earlier one, with all that people made in that; False if it is no draft now.
 
-    ``then`` is what the earlier draft was when the work began; what was edited since is edited in the new one too.
+    ``seen`` is the state of the earlier draft from which the new one was made.
     """
-    while True:
-        seen = Study.objects.select_related("current").filter(pk=replaced.pk).first()
-        if seen is None:
+    with transaction.atomic():
+        earlier = Study.objects.select_for_update(of=("self",)).filter(pk=replaced.pk).first()
+        if earlier is None or earlier.status != Study.Status.DRAFT or earlier.deleted_at is not None:
             return False
-        now = definition_of(seen)
-        if now.areas != then.areas:
-            remove_study(study)
-            raise StudyError("somebody changed neighbours in the draft while it was made again; make it again")
-        before = ((each.name, getattr(then, each.name), getattr(now, each.name)) for each in fields(now))
-        if edited := {name: value for name, old, value in before if old != value}:
-            edit_study(study, replace(definition_of(study), **edited), seen.version.author)
-            study.refresh_from_db()
-        then = now
-        with transaction.atomic():
-            earlier = Study.objects.select_for_update(of=("self",)).filter(pk=replaced.pk).first()
-            if earlier is None or earlier.status != Study.Status.DRAFT or earlier.deleted_at is not None:
-                return False
-            if state_of(earlier) != state_of(seen):
-                continue
+        unchanged = state_of(earlier) == seen
+        if unchanged:
             _hand_over(earlier, study)
-        outlast(partial(remove_study, earlier))
-        return True
+    outlast(partial(remove_study, earlier if unchanged else study))
+    if not unchanged:
+        raise StudyError("somebody changed the draft while it was made again; make it again")
+    return True
 
 
 def _hand_over(earlier: Study, study: Study) -> None:

@@ -5,20 +5,16 @@ settles nothing: it refuses such a file with one sentence. The study server asks
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 import geopandas
 import numpy as np
 import pandas as pd
 import shapely
-from numpy.typing import NDArray
 
 from judgemap.core.types import BoolArray, IntArray
 from judgemap.geo.boundaries import ShapeArray, repaired
 from judgemap.geo.csvfiles import quoted
-from judgemap.web.studies.upload.records import FaultKind, Remedy
-from judgemap.web.studies.upload.records import gettext_noop as _
+from judgemap.web.studies.upload.records import REMEDIES, FaultKind, Remedy
 
 FARTHEST = 1e12
 """Coordinates beyond this are not on Earth in any unit."""
@@ -28,103 +24,31 @@ THIN = 0.02
 """… and at most this round: 4πA/P² is 1 for a circle, 0.02 for a strip 150 times as long as it is wide."""
 
 
-class Wording(NamedTuple):
-    """What a fault is called in notes, and on the page for one row and for several; its remedies, the default first."""
-
-    fault: str
-    one: str
-    several: str
-    remedies: dict[Remedy, str]
-
-
-OUT = {Remedy.LEAVE_OUT: _("Leave them out")}
-KEEP = {Remedy.KEEP: _("Keep them as separate areas")}
-WORDING: dict[FaultKind, Wording] = {
-    FaultKind.NO_OUTLINE: Wording(
-        "have no outline",
-        _("1 row has no outline: %(rows)s."),
-        _("%(count)s rows have no outline: %(rows)s."),
-        OUT,
-    ),
-    FaultKind.NOT_POLYGONS: Wording(
-        "are points or lines, not areas",
-        _("1 row is a point or a line, not an area: %(rows)s."),
-        _("%(count)s rows are points or lines, not areas: %(rows)s."),
-        OUT,
-    ),
-    FaultKind.NOWHERE: Wording(
-        "have coordinates that are nowhere on Earth",
-        _("1 row has coordinates that are nowhere on Earth: %(rows)s."),
-        _("%(count)s rows have coordinates that are nowhere on Earth: %(rows)s."),
-        OUT,
-    ),
-    FaultKind.NO_SURFACE: Wording(
-        "have an outline that encloses nothing",
-        _("1 row has an outline that encloses nothing: %(rows)s."),
-        _("%(count)s rows have an outline that encloses nothing: %(rows)s."),
-        OUT,
-    ),
-    FaultKind.NO_ID: Wording(
-        "have no id",
-        _("1 row has no id: %(rows)s."),
-        _("%(count)s rows have no id: %(rows)s."),
-        {Remedy.REPAIR: _("Give each one its own id, such as row-12")} | OUT,
-    ),
-    FaultKind.SAME_ID: Wording(
-        "share an id with an earlier row",
-        _("1 id is in more than one row: %(rows)s."),
-        _("%(count)s ids are in more than one row: %(rows)s."),
-        {
-            Remedy.REPAIR: _("Join the rows of one id into one area, such as an island and its mainland"),
-            Remedy.LEAVE_OUT: _("Keep the first row of each id, and leave out the others"),
-        },
-    ),
-    FaultKind.SAME_OUTLINE: Wording(
-        "have the same outline as an earlier row",
-        _("1 row has the same outline as an earlier row: %(rows)s."),
-        _("%(count)s rows have the same outline as an earlier row: %(rows)s."),
-        OUT | KEEP,
-    ),
-    FaultKind.SLIVER: Wording(
-        "are slivers, too small and thin to see",
-        _("1 row is a sliver, too small and thin to see: %(rows)s."),
-        _("%(count)s rows are slivers, too small and thin to see: %(rows)s."),
-        {Remedy.REPAIR: _("Join each one to the neighbour it shares most border with")} | OUT | KEEP,
-    ),
+FAULTS = {
+    FaultKind.NO_OUTLINE: "have no outline",
+    FaultKind.NOT_POLYGONS: "are points or lines, not areas",
+    FaultKind.NOWHERE: "have coordinates that are nowhere on Earth",
+    FaultKind.NO_SURFACE: "have an outline that encloses nothing",
+    FaultKind.NO_ID: "have no id",
+    FaultKind.SAME_OUTLINE: "have the same outline as an earlier row",
+    FaultKind.SLIVER: "are slivers, too small and thin to see",
 }
-"""English, which pages translate: the reader's process has no languages."""
+"""What notes say of rows that were left out or joined."""
 Choices = Mapping[FaultKind, Remedy]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Rows with one kind of fault, numbered from 0 in file order."""
-
-    kind: FaultKind
-    rows: tuple[int, ...]
-
-
-def find_faults(geometry: geopandas.GeoSeries, ids: Sequence[str] | None = None) -> list[Fault]:
-    """List what is wrong with the rows of a file, by kind; without ids, only what is wrong with the outlines.
+def find_faults(geometry: geopandas.GeoSeries) -> dict[FaultKind, list[int]]:
+    """List the rows of a file whose outlines have a fault, by kind; rows are numbered from 0.
 
     >>> square = shapely.box(0, 0, 1, 1)
-    >>> rows = geopandas.GeoSeries([square, None, shapely.Point(0, 0), shapely.box(1, 0, 2, 1), square])
-    >>> for fault in find_faults(rows, ids=["a", "b", "c", "", "a"]):
-    ...     print(fault.kind, fault.rows)
-    no outline (1,)
-    not polygons (2,)
-    no id (3,)
-    same id (4,)
-    same outline (4,)
+    >>> find_faults(geopandas.GeoSeries([square, None, shapely.Point(0, 0), shapely.box(1, 0, 2, 1), square]))
+    {<FaultKind.NO_OUTLINE: 'no outline'>: [1], <FaultKind.NOT_POLYGONS: 'not polygons'>: [2],
+     <FaultKind.SAME_OUTLINE: 'same outline'>: [4]}
     """
     shapes, sound, found = _outline_faults(geometry)
-    if ids is not None:
-        labels = np.array(ids, dtype=object)
-        found[FaultKind.NO_ID] = sound & (labels == "")
-        found[FaultKind.SAME_ID] = sound & (labels != "") & _seen_before(labels, sound & (labels != ""))
     found[FaultKind.SAME_OUTLINE] = _same_outline(shapes, sound)
     found[FaultKind.SLIVER] = _slivers(shapes, sound & ~found[FaultKind.SAME_OUTLINE])
-    return [Fault(kind, tuple(np.flatnonzero(rows).tolist())) for kind, rows in found.items() if rows.any()]
+    return {kind: np.flatnonzero(rows).tolist() for kind, rows in found.items() if rows.any()}
 
 
 def settle(
@@ -132,7 +56,7 @@ def settle(
 ) -> tuple[geopandas.GeoDataFrame, list[str], list[str]]:
     """Apply the remedy chosen for each kind of fault; return the remaining rows, their ids and notes.
 
-    A kind without a choice gets its default remedy, the first in `WORDING`.
+    A kind without a choice gets its default remedy, the first in `REMEDIES`.
 
     >>> squares = [shapely.box(0, 0, 1, 1), shapely.box(1, 0, 2, 1), shapely.box(5, 0, 6, 1), None]
     >>> rows = geopandas.GeoDataFrame({"code": ["a", "b", "a", "c"]}, geometry=squares)
@@ -260,11 +184,10 @@ def _give_ids(labels: ShapeArray, rows: BoolArray) -> None:
 
 
 def _choice(choices: Choices, kind: FaultKind) -> Remedy:
-    remedies = WORDING[kind].remedies
     chosen = choices.get(kind)
-    return chosen if chosen in remedies else next(iter(remedies))
+    return chosen if chosen in REMEDIES[kind] else REMEDIES[kind][0]
 
 
-def _note(kind: FaultKind, done: str, rows: NDArray[np.bool_], labels: ShapeArray) -> str:
+def _note(kind: FaultKind, done: str, rows: BoolArray, labels: ShapeArray) -> str:
     names = [labels[row] or f"row {row + 1}" for row in np.flatnonzero(rows).tolist()]
-    return f"Rows that {WORDING[kind].fault} {done}: {quoted(names)}"
+    return f"Rows that {FAULTS[kind]} {done}: {quoted(names)}"

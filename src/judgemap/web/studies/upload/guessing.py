@@ -22,9 +22,9 @@ NATIONAL = (
 """Grids that national mapping agencies publish in, by EPSG number."""
 CONTINENTAL = (3035, 5070, 3347, 3978, 3338, 3577, 3857)
 """Systems that cover so much that nearly anything fits, so they come last."""
+USUAL = re.compile(r"WGS 84 / UTM zone|NAD83 / .*\(ft")
+"""UTM zones, and the grids of US states in feet."""
 MOST = 10
-NEAR = 1.5
-"""A map is where its columns say if its middle is within this many degrees."""
 SMALLEST = 3_000.0
 """Maps smaller than this, in metres or feet, are pictures whose coordinates are pixels."""
 
@@ -43,20 +43,16 @@ class Extent(NamedTuple):
         return self.west >= -360 and self.east <= 360 and self.south >= -90.001 and self.north <= 90.001
 
 
-def guess_systems(extent: Extent, near: tuple[float, float] | None = None) -> list[Guess]:
+def guess_systems(extent: Extent) -> list[Guess]:
     """List the systems in which a map of this extent lies where the system is used, the likeliest first.
 
     Anything that could be degrees is taken as degrees. Otherwise national grids come first and continental systems
-    last; within each group, systems whose area of use would dwarf the map come last. If it is known that the map is
-    ``near`` a longitude and latitude, only the systems that put it there are listed, if there are any.
+    last; within each group, systems whose area of use would dwarf the map come last.
 
     >>> [guess.crs for guess in guess_systems(Extent(-84.3, 33.9, -75.5, 36.6))]
     ['EPSG:4326']
     >>> guess_systems(Extent(445_000, 330_000, 480_000, 390_000))[0].crs
     'EPSG:27700'
-    >>> georgia = Extent(635_000, 3_401_000, 1_059_000, 3_872_000)
-    >>> {guess.crs for guess in guess_systems(georgia, near=(-83.4, 32.7))}
-    {'EPSG:32616'}
     """
     if extent.degrees:
         middle = (extent.west + extent.east) / 2, (extent.south + extent.north) / 2
@@ -69,29 +65,16 @@ def guess_systems(extent: Extent, near: tuple[float, float] | None = None) -> li
         if placed is not None:
             middle, share = placed
             lost = (share < 1e-3) + (share < 1e-5)
-            found.append((group, lost, rank if group == 0 else -share, Guess(code, name, _home(use), *middle)))
-    guesses = [guess for *_, guess in sorted(found, key=lambda each: each[:3])]
-    if near is not None:
-        guesses = [each for each in guesses if _apart(each, near) < NEAR] or guesses
-    return guesses[:MOST]
-
-
-def _apart(guess: Guess, near: tuple[float, float]) -> float:
-    """Say how far a guess is from a place, in degrees."""
-    east = (guess.longitude - near[0] + 180) % 360 - 180
-    return float(np.hypot(east * np.cos(np.radians(near[1])), guess.latitude - near[1]))
-
-
-def _home(use: AreaOfUse) -> str:
-    """Name the part of the Earth that a system is designed for, briefly."""
-    return re.split(r"[;.]| - (?:counties|onshore|offshore|mainland)| onshore", use.name or "")[0]
+            home = re.split(r"[;.]| - (?:counties|onshore|offshore|mainland)| onshore", use.name or "")[0]
+            found.append((group, lost, rank if group == 0 else -share, Guess(code, name, home, *middle)))
+    return [guess for *_, guess in sorted(found, key=lambda each: each[:3])[:MOST]]
 
 
 @cache
 def _systems() -> tuple[tuple[int, str, str, AreaOfUse], ...]:
     """Return the systems to try, each with its group: 0 national, 1 for a state or a zone, 2 continental."""
     listed = {int(info.code): info for info in query_crs_info("EPSG", PJType.PROJECTED_CRS) if info.area_of_use}
-    others = [code for code, info in sorted(listed.items()) if _is_usual(info.name)]
+    others = [code for code, info in sorted(listed.items()) if USUAL.match(info.name)]
     groups = (NATIONAL, others, CONTINENTAL)
     return tuple(
         (group, f"EPSG:{code}", listed[code].name, use)
@@ -99,11 +82,6 @@ def _systems() -> tuple[tuple[int, str, str, AreaOfUse], ...]:
         for code in codes
         if code in listed and (use := listed[code].area_of_use) is not None
     )
-
-
-def _is_usual(name: str) -> bool:
-    """Whether a system is a UTM zone or the grid of a US state in feet."""
-    return name.startswith("WGS 84 / UTM zone") or (name.startswith("NAD83 / ") and "(ft" in name)
 
 
 def _placed(extent: Extent, code: str, use: AreaOfUse) -> tuple[tuple[float, float], float] | None:

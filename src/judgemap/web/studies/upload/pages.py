@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
@@ -32,8 +32,7 @@ from judgemap.web.studies.upload.drafts import (
     parse_toml,
     read_toml,
 )  # fmt: skip
-from judgemap.web.studies.upload.faults import WORDING
-from judgemap.web.studies.upload.records import Chosen, FaultKind, FaultyRows, Guess, Remedy, Spot
+from judgemap.web.studies.upload.records import REMEDIES, Chosen, FaultKind, FaultyRows, Guess, Remedy
 
 PATIENCE = timedelta(seconds=5)
 """Workers look several times a second: if a draft waits longer than this, there is none, or it is busy."""
@@ -48,6 +47,49 @@ TOO_LARGE = _(
 MAP_FIELDS = ("place", "crs", "id", "name")
 """Fields about the map come first, with those about its faults; then those about judging."""
 DIRECTIONS = (("lower", _("The area with the LOWER rate")), ("higher", _("The area with the HIGHER rate")))
+
+
+FAULTS = {
+    FaultKind.NO_OUTLINE: ngettext_lazy(
+        "%(count)s row has no outline: %(rows)s.", "%(count)s rows have no outline: %(rows)s.", "n"
+    ),
+    FaultKind.NOT_POLYGONS: ngettext_lazy(
+        "%(count)s row is a point or a line, not an area: %(rows)s.",
+        "%(count)s rows are points or lines, not areas: %(rows)s.",
+        "n",
+    ),
+    FaultKind.NOWHERE: ngettext_lazy(
+        "%(count)s row has coordinates that are nowhere on Earth: %(rows)s.",
+        "%(count)s rows have coordinates that are nowhere on Earth: %(rows)s.",
+        "n",
+    ),
+    FaultKind.NO_SURFACE: ngettext_lazy(
+        "%(count)s row has an outline that encloses nothing: %(rows)s.",
+        "%(count)s rows have an outline that encloses nothing: %(rows)s.",
+        "n",
+    ),
+    FaultKind.NO_ID: ngettext_lazy("%(count)s row has no id: %(rows)s.", "%(count)s rows have no id: %(rows)s.", "n"),
+    FaultKind.SAME_ID: ngettext_lazy(
+        "%(count)s id is in more than one row: %(rows)s.", "%(count)s ids are in more than one row: %(rows)s.", "n"
+    ),
+    FaultKind.SAME_OUTLINE: ngettext_lazy(
+        "%(count)s row has the same outline as an earlier row: %(rows)s.",
+        "%(count)s rows have the same outline as an earlier row: %(rows)s.",
+        "n",
+    ),
+    FaultKind.SLIVER: ngettext_lazy(
+        "%(count)s row is a sliver, too small and thin to see: %(rows)s.",
+        "%(count)s rows are slivers, too small and thin to see: %(rows)s.",
+        "n",
+    ),
+}
+LEAVE_OUT, KEEP = _("Leave them out"), _("Keep them as separate areas")
+WHAT_TO_DO = {
+    (FaultKind.NO_ID, Remedy.REPAIR): _("Give each one its own id, such as row-12"),
+    (FaultKind.SAME_ID, Remedy.REPAIR): _("Join the rows of one id into one area, such as an island and its mainland"),
+    (FaultKind.SAME_ID, Remedy.LEAVE_OUT): _("Keep the first row of each id, and leave out the others"),
+    (FaultKind.SLIVER, Remedy.REPAIR): _("Join each one to the neighbour it shares most border with"),
+}
 
 
 @researcher_page.form
@@ -146,8 +188,8 @@ def first_choice(upload: Upload) -> dict[str, object]:
     """Fill in what was chosen last for an upload, or else what its study.toml says, or else what was guessed."""
     found = upload.found
     first: dict[str, object] = {"id": found.id, "name": found.name}
-    if guesses := found.on_earth.guesses:
-        first["place"] = guesses[0].crs
+    if found.guesses:
+        first["place"] = found.guesses[0].crs
     if last := upload.drafts.order_by("-pk").first():
         earlier = msgspec.structs.asdict(last.choice)
         return first | earlier | {fault_field(kind): remedy for kind, remedy in last.choice.remedies.items()}
@@ -268,8 +310,7 @@ class ColumnsForm(StudyForm):
 
     def __init__(self, upload: Upload, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
-        self.found = upload.found
-        on_earth = self.found.on_earth
+        self.found = found = upload.found
         self.columns = {each.name: each for each in self.found.columns}
         names = [(name, name) for name in self.columns]
         self.fields["id"].choices = [("", _("Number the areas for me")), *names]  # type: ignore[attr-defined]
@@ -278,28 +319,26 @@ class ColumnsForm(StudyForm):
             self.fields["region"].choices = [("", _("Guess from the area names")), *shared]  # type: ignore[attr-defined]
         else:
             del self.fields["region"]
-        spots = [("", on_earth.where)] if on_earth.where else list(enumerate(on_earth.guesses, start=1))
+        spots = [("", found.stated)] if found.stated else list(enumerate(found.guesses, start=1))
         self.places: list[tuple[int | str, float, float]] = [
             (number, round((each.longitude + 180) % 360, 1), round(90 - each.latitude, 1)) for number, each in spots
         ]
-        if places := [(each.crs, f"{number}. {_place(each)}") for number, each in enumerate(on_earth.guesses, start=1)]:
+        if found.guesses:
+            places = [(each.crs, f"{number}. {_place(each)}") for number, each in enumerate(found.guesses, start=1)]
             self.fields["place"].choices = [*places, ("", _("None of these: I will enter it below"))]  # type: ignore[attr-defined]
-            if by := on_earth.located_by:
-                self.fields["place"].help_text = gettext("Chosen by the columns %(columns)s.") % {
-                    "columns": ", ".join(by)
-                }
         else:
             del self.fields["place"]
-            if not on_earth.crs:
+            if not found.stated:
                 self.fields["crs"].help_text = NOWHERE
         for fault in self._faults():
-            if len(remedies := WORDING[fault.kind].remedies) > 1:
+            if remedies := REMEDIES.get(fault.kind):
+                usual = {Remedy.LEAVE_OUT: LEAVE_OUT, Remedy.KEEP: KEEP}
                 self.fields[fault_field(fault.kind)] = forms.ChoiceField(
                     label=faulty(fault),
                     required=False,
                     widget=forms.RadioSelect,
-                    choices=[(remedy, gettext(words)) for remedy, words in remedies.items()],
-                    initial=next(iter(remedies)),
+                    choices=[(each, WHAT_TO_DO.get((fault.kind, each)) or usual[each]) for each in remedies],
+                    initial=remedies[0],
                 )
         about_the_map = [name for name in self.fields if name in MAP_FIELDS or name.startswith("fault_")]
         self.order_fields(about_the_map)
@@ -307,15 +346,15 @@ class ColumnsForm(StudyForm):
     @property
     def around(self) -> str:
         """Say where the file itself puts the map, and how large that makes it."""
-        where = self.found.on_earth.where
-        return f"{_degrees(where)}, {where.km:,.{0 if where.km >= 10 else 3}f} km" if where else ""
+        at = self.found.stated
+        return f"{_degrees(at)}, {at.km:,.{0 if at.km >= 10 else 3}f} km" if at else ""
 
     @property
     def settled(self) -> list[str]:
         """Say what happens to the faulty rows that leave nothing to choose."""
-        alone = [each for each in self._faults() if len(WORDING[each.kind].remedies) == 1]
-        one, many = gettext("%(fault)s It will be left out."), gettext("%(fault)s They will be left out.")
-        return [(one if each.count == 1 else many) % {"fault": faulty(each)} for each in alone]
+        one, many = "%(fault)s It will be left out.", "%(fault)s They will be left out."
+        alone = [each for each in self._faults() if each.kind not in REMEDIES]
+        return [ngettext(one, many, each.count) % {"fault": faulty(each)} for each in alone]
 
     def _faults(self) -> list[FaultyRows]:
         """Return the faults of the outlines, and those of the ids in the column that is chosen."""
@@ -330,7 +369,7 @@ class ColumnsForm(StudyForm):
     def clean(self) -> None:
         """Ask for what the file leaves open: a place, and what to do about missing or repeated ids."""
         given = self.cleaned_data
-        if not (given.get("crs") or given.get("place") or self.found.on_earth.crs):
+        if not (given.get("crs") or given.get("place") or self.found.stated):
             self.add_error("crs", gettext("Enter the coordinate reference system: the file does not state it."))
         for kind in (FaultKind.NO_ID, FaultKind.SAME_ID):
             field = fault_field(kind)
@@ -357,14 +396,13 @@ def faulty(fault: FaultyRows) -> str:
     >>> faulty(FaultyRows(FaultKind.NO_ID, 12, ["row 3", "row 4"]))
     '12 rows have no id: row 3, row 4 and 10 more.'
     """
-    wording, listed = WORDING[fault.kind], ", ".join(fault.labels)
+    listed = ", ".join(fault.labels)
     if rest := fault.count - len(fault.labels):
         listed = gettext("%(listed)s and %(rest)s more") % {"listed": listed, "rest": f"{rest:,}"}
-    said = gettext(wording.one if fault.count == 1 else wording.several)
-    return said % {"count": f"{fault.count:,}", "rows": listed}
+    return str(FAULTS[fault.kind] % {"n": fault.count, "count": f"{fault.count:,}", "rows": listed})
 
 
-def _degrees(spot: Spot | Guess) -> str:
+def _degrees(spot: Guess) -> str:
     north = gettext("%(degrees)s° north") if spot.latitude >= 0 else gettext("%(degrees)s° south")
     east = gettext("%(degrees)s° east") if spot.longitude >= 0 else gettext("%(degrees)s° west")
     return f"{north % {'degrees': f'{abs(spot.latitude):.1f}'}}, {east % {'degrees': f'{abs(spot.longitude):.1f}'}}"

@@ -5,14 +5,12 @@ Run as ``python -m judgemap.web.studies.upload.reading inspect FILE OPTIONS``, `
 Whatever the file makes this process do happens here and not in the server.
 """
 
-import re
 import sys
 import traceback
 import zipfile
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,6 +18,7 @@ import msgspec
 from judgemap.errors import StudyError
 from judgemap.web.server.sandbox import Limits, confine, out_of_memory, tell
 from judgemap.web.studies.upload.records import (
+    REMEDIES,
     Answer,
     Chosen,
     Column,
@@ -30,8 +29,6 @@ from judgemap.web.studies.upload.records import (
     ReaderError,
     ReadFigures,
     ReadMap,
-    Spot,
-    Whereabouts,
 )  # fmt: skip
 from judgemap.web.studies.upload.records import gettext_noop as _
 
@@ -102,7 +99,7 @@ def inspect(path: Path, layer: str) -> Inspection:
     from judgemap.geo.boundaries import list_layers
     from judgemap.geo.drawing import sketch
     from judgemap.geo.maps import choose_labels, column_texts
-    from judgemap.web.studies.upload.faults import WORDING, find_faults
+    from judgemap.web.studies.upload.faults import find_faults
 
     frame, points = load(path, layer)
     layers = list_layers(path)[:MOST_COLUMNS]
@@ -114,7 +111,7 @@ def inspect(path: Path, layer: str) -> Inspection:
         frame.to_file(path.with_name(KEPT), driver="GPKG", layer="map", FID="judgemap row", SPATIAL_INDEX="NO")
         layers = ["map"]
     faults = find_faults(frame.geometry)
-    lost = {row for fault in faults if len(WORDING[fault.kind].remedies) == 1 for row in fault.rows}
+    lost = {row for kind, rows in faults.items() if kind not in REMEDIES for row in rows}
     if len(frame) - len(lost) < 2:
         raise ReaderError(TOO_FEW, file=path.name, areas=len(frame) - len(lost), rows=f"{len(frame):,}")
     names = [each for each in frame.columns if each != frame.geometry.name][:MOST_COLUMNS]
@@ -124,7 +121,8 @@ def inspect(path: Path, layer: str) -> Inspection:
     numbered = frame.assign(**{NUMBERED: range(1, len(frame) + 1)}) if bad_id else frame
     labels = choose_labels(numbered, [*unique, NUMBERED][0] if bad_id else None, None)
     name = _column_of([tidy(each) for each in labels.names], columns)
-    on_earth = whereabouts(frame, columns)
+    stated, guesses = whereabouts(frame)
+    degrees = frame.crs.is_geographic if stated else bool(guesses) and guesses[0].crs == "EPSG:4326"
     shown = columns.get(name) or [f"row {row + 1}" for row in range(len(frame))]
     return Inspection(
         areas=len(frame),
@@ -134,13 +132,12 @@ def inspect(path: Path, layer: str) -> Inspection:
         layers=layers,
         layer=layer,
         faults=[
-            FaultyRows(
-                fault.kind, len(fault.rows), [shown[row] or f"row {row + 1}" for row in fault.rows[:MOST_LISTED]]
-            )
-            for fault in faults
+            FaultyRows(kind, len(rows), [shown[row] or f"row {row + 1}" for row in rows[:MOST_LISTED]])
+            for kind, rows in faults.items()
         ],
-        picture=sketch(frame.geometry, degrees=_in_degrees(on_earth, frame)),
-        on_earth=on_earth,
+        picture=sketch(frame.geometry, degrees=degrees),
+        stated=stated,
+        guesses=guesses,
         points=(points, int(frame.geometry.count_coordinates().sum()) if points else 0),
     )
 
@@ -157,11 +154,6 @@ def _column_of(names: list[str], columns: dict[str, list[str]]) -> str:
     return ""
 
 
-def _in_degrees(on_earth: Whereabouts, frame: "geopandas.GeoDataFrame") -> bool:
-    guesses = on_earth.guesses
-    return bool(frame.crs.is_geographic if on_earth.crs else guesses and guesses[0].crs == "EPSG:4326")
-
-
 def described(name: str, texts: list[str]) -> Column:
     """Describe a column by its values."""
     empty = [row + 1 for row, text in enumerate(texts) if not text]
@@ -176,72 +168,39 @@ def described(name: str, texts: list[str]) -> Column:
     )
 
 
-LATITUDE, LONGITUDE = r"(.*_)?lat(itude?)?", r"(.*_)?(lon|lng|long|longitude?)"
-"""What columns with the place of each area are called; Shapefiles cut names after ten letters."""
-
-
-def whereabouts(frame: "geopandas.GeoDataFrame", columns: dict[str, list[str]]) -> Whereabouts:
-    """Name the reference system that the file states, and where that puts the map; or else those it may be in."""
+def whereabouts(frame: "geopandas.GeoDataFrame") -> tuple[Guess | None, list[Guess]]:
+    """Return the reference system that the file states, and where that puts the map; or else those it may be in."""
+    import geopandas
     import numpy as np
+    from pyproj import Geod
 
     from judgemap.geo.boundaries import place
-    from judgemap.web.studies.upload.guessing import WGS84, Extent, guess_systems
+    from judgemap.web.studies.upload.guessing import Extent, guess_systems
 
     bounds = frame.geometry.total_bounds
     if not np.isfinite(bounds).all():
-        return Whereabouts()
-    extent = Extent(*bounds.tolist())
+        return None, []
+    west, south, east, north = bounds.tolist()
+    extent = Extent(west, south, east, north)
     try:
         doubts = place(frame.geometry, None)[1]
     except StudyError:
-        by, near = located_by(columns)
-        return Whereabouts(guesses=guess_systems(extent, near), located_by=[] if extent.degrees else by)
-    where = _extent_on_earth(frame)
-    if doubts and extent.degrees:
-        stated = Guess(frame.crs.to_string(), frame.crs.name, "As the file says", where.longitude, where.latitude)
-        degrees = [each for each in guess_systems(extent) if each.crs == WGS84]
-        return Whereabouts(guesses=[*degrees, stated])
-    return Whereabouts(frame.crs.name, where=where)
-
-
-def located_by(columns: dict[str, list[str]]) -> tuple[list[str], tuple[float, float] | None]:
-    """Find columns that give the latitude and longitude of each area: their names, and the middle they give."""
-
-    def numbers(pattern: str, most: float) -> tuple[str, float] | None:
-        for name, texts in columns.items():
-            if re.fullmatch(pattern, name.casefold()):
-                try:
-                    values = [float(text) for text in texts if text]
-                except ValueError:
-                    continue
-                if values and all(abs(value) <= most for value in values) and any(values):
-                    return name, median(values)
-        return None
-
-    north, east = numbers(LATITUDE, 90), numbers(LONGITUDE, 360)
-    if north is None or east is None:
-        return [], None
-    return [north[0], east[0]], (east[1], north[1])
-
-
-def _extent_on_earth(frame: "geopandas.GeoDataFrame") -> Spot:
-    """Return the middle of a map in degrees, and how many kilometres it is across."""
-    import geopandas
-    from pyproj import Geod
-
-    west, south, east, north = frame.geometry.total_bounds
+        return None, guess_systems(extent)
     corners = geopandas.GeoSeries.from_xy([west, east], [south, north], crs=frame.crs).to_crs("EPSG:4326")
     (left, right), (low, high) = corners.x, corners.y
     x, y = (left + right) / 2, (low + high) / 2
     earth = Geod(ellps="WGS84")
     metres = max(earth.inv(left, y, right, y)[2], earth.inv(x, low, x, high)[2])
-    return Spot(round(x, 4), round(y, 4), round(metres / 1000, 3))
+    at = (round(x, 4), round(y, 4), round(metres / 1000, 3))
+    stated = Guess(frame.crs.to_string(), frame.crs.name, "As the file says", *at)
+    return (None, [*guess_systems(extent), stated]) if doubts and extent.degrees else (stated, [])
 
 
 def read(path: Path, chosen: Chosen) -> ReadMap:
     """Read the areas with their edges."""
     import shapely
 
+    from judgemap.geo.boundaries import across_date_line, place
     from judgemap.geo.maps import column_texts, read_areas
     from judgemap.web.studies.upload.faults import settle
 
@@ -251,7 +210,8 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
         if (column := getattr(chosen, field)) not in ("", *frame.columns):
             raise ReaderError(_("there is no column %(column)s; choose another"), field, column=repr(column))
     ids = column_texts(frame, chosen.id) if chosen.id else [str(row + 1) for row in range(len(frame))]
-    frame, ids, settled = settle(placed(frame, chosen.crs), ids, chosen.remedies)
+    placed = across_date_line(place(frame.geometry, chosen.crs or None)[0])
+    frame, ids, settled = settle(frame.set_geometry(placed), ids, chosen.remedies)
     if len(frame) < 2:
         raise ReaderError(_("fewer than two areas are left on the map; a comparison needs at least two"))
     # Names keep the rows' own values if ids and names share a column.
@@ -260,7 +220,7 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
     tell(0.4, "Finding out which areas are neighbours.")
     extra = chosen.extra_edges or None
     areas = read_areas(named, id=NUMBERED, name=NAMES, contiguity=chosen.contiguity, extra_edges=extra)
-    check_labels(areas)
+    _check_labels(areas)
     tell(0.9, "Copying the outlines.")
     outlines = areas.to_frame().geometry.to_crs("EPSG:4326")
     return ReadMap(
@@ -317,14 +277,7 @@ def load(path: Path, layer: str) -> tuple["geopandas.GeoDataFrame", int]:
     return frame.set_geometry(simpler, crs=frame.crs), points
 
 
-def placed(frame: "geopandas.GeoDataFrame", crs: str) -> "geopandas.GeoDataFrame":
-    """Place the areas on Earth, by the reference system given or else by the file's own."""
-    from judgemap.geo.boundaries import across_date_line, place
-
-    return frame.set_geometry(across_date_line(place(frame.geometry, crs or None)[0]))
-
-
-def check_labels(areas: "Areas") -> None:
+def _check_labels(areas: "Areas") -> None:
     """Refuse ids and names that no page could show."""
     for key, name in zip(areas.ids, areas.names, strict=True):
         if len(key) > LONGEST_LABEL or len(name) > LONGEST_LABEL:

@@ -35,6 +35,15 @@ class FaultKind(StrEnum):
     SLIVER = "sliver"
 
 
+REMEDIES: dict[FaultKind, tuple[Remedy, ...]] = {
+    FaultKind.NO_ID: (Remedy.REPAIR, Remedy.LEAVE_OUT),
+    FaultKind.SAME_ID: (Remedy.REPAIR, Remedy.LEAVE_OUT),
+    FaultKind.SAME_OUTLINE: (Remedy.LEAVE_OUT, Remedy.KEEP),
+    FaultKind.SLIVER: (Remedy.REPAIR, Remedy.LEAVE_OUT, Remedy.KEEP),
+}
+"""What can be done about a kind of fault, the default first; rows with a fault of any other kind are left out."""
+
+
 class FaultyRows(msgspec.Struct, frozen=True):
     """How many rows have a kind of fault, and the names of the first of them."""
 
@@ -54,16 +63,8 @@ class Column(msgspec.Struct, frozen=True):
     repeated_values: list[str]
 
 
-class Spot(msgspec.Struct, frozen=True):
-    """The middle of a map in degrees, and how many kilometres it is across."""
-
-    longitude: float
-    latitude: float
-    km: float
-
-
 class Guess(msgspec.Struct, frozen=True):
-    """A coordinate reference system that a map may be in, and where on Earth that would put the map."""
+    """A coordinate reference system that a map may be in, and where on Earth that would put the middle of the map."""
 
     crs: str
     name: str
@@ -71,19 +72,8 @@ class Guess(msgspec.Struct, frozen=True):
     """The part of the Earth that the system is designed for."""
     longitude: float
     latitude: float
-    """The middle of the map."""
-
-
-class Whereabouts(msgspec.Struct, frozen=True):
-    """Where a map is."""
-
-    crs: str = ""
-    """The system that the file states; empty if it states none that is possible, and then ``guesses`` has some."""
-    guesses: list[Guess] = []
-    where: Spot | None = None
-    """Where the stated system puts the map."""
-    located_by: list[str] = []
-    """The columns with the latitude and longitude of each area by which ``guesses`` were chosen."""
+    km: float = 0.0
+    """How many kilometres the map is across, in the system that the file states."""
 
 
 class Inspection(msgspec.Struct, frozen=True):
@@ -98,7 +88,10 @@ class Inspection(msgspec.Struct, frozen=True):
     """The layer that was asked for; empty for the first."""
     faults: list[FaultyRows]
     picture: dict[str, str | int]
-    on_earth: Whereabouts
+    stated: Guess | None = None
+    """The reference system that the file states, and where that puts the map; None if it states none that can be."""
+    guesses: list[Guess] = []
+    """The systems that the map may be in otherwise."""
     points: tuple[int, int] = (0, 0)
     """How many points the outlines had, and how many are left of a file that was simplified."""
 
