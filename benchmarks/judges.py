@@ -18,10 +18,9 @@ from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts, draw_panel
+from judgemap.core.model.judges import Disagreement, PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import (
-    FixedVariance,
     InverseGamma,
     Model,
     communicability,
@@ -29,7 +28,7 @@ from judgemap.core.model.prior import (
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, sample
-from judgemap.core.simulate.misbehaviour import simulate_panel
+from judgemap.core.simulate.misbehaviour import Setting, attentive, simulate_panel
 
 ROOT = Path(__file__).resolve().parents[1]
 SCALARS = ("log_variance", "log_disagreement", "tie_chance")
@@ -41,7 +40,7 @@ def simulated(n_areas: int, judges: int, answers: int, ties: TieRule | None, *, 
     corners = Delaunay(rng.random((n_areas, 2))).simplices
     graph = AreaGraph(n_areas, np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [0, 2]]]))
     C = communicability(graph)
-    panel = draw_panel(rng, C, FixedVariance(9.0), Parts(), judges)
+    panel = attentive(Setting(graph, C, 3.0, judges, answers), 3 * C.draw(rng, 1)[0])
     panel = panel._replace(scales={"tie_chance": 1 / 6})
     if differ:
         panel = panel._replace(views=1.5 * C.draw(rng, judges))

@@ -1,10 +1,12 @@
-"""Synthetic maps, and the goodness of fit of drawn pairs, for the tests of schedules."""
+"""Synthetic maps, panels drawn from the prior, and the goodness of fit of drawn pairs."""
 
 import numpy as np
 from scipy.spatial import Delaunay
 from scipy.special import chdtrc
 
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import Panel, Smoothness
+from judgemap.core.model.prior import FixedVariance, HalfNormal
 
 
 def delaunay_map(n_areas, seed=1):
@@ -42,3 +44,46 @@ def matrix_of(design):
     q = np.zeros((design.n_areas, design.n_areas))
     q[i, j] = q[j, i] = design.probability(i, j)
     return q
+
+
+def draw_local(rng, size):
+    """Draw ψ from its prior."""
+    return (Smoothness.shape - 1) / rng.standard_gamma(Smoothness.shape, size)
+
+
+def draw_panel(rng, covariance, variance, parts, n_judges):
+    """Draw a panel from the prior."""
+    scales = {}
+    tau = float(np.log(variance.value)) if isinstance(variance, FixedVariance) else variance.terms.draw(rng)
+    scales["log_variance"] = tau
+    strengths, local = covariance.draw(rng, 1)[0], None
+    if parts.smoothness is not None:
+        rho, local = float(rng.random()), draw_local(rng, len(strengths))
+        scales["smoothness"] = rho
+        strengths = np.sqrt(rho) * strengths + np.sqrt((1 - rho) * local) * rng.standard_normal(len(strengths))
+    views, zeros = np.zeros((n_judges, covariance.n_areas)), np.zeros(n_judges)
+    if parts.disagreement is not None:
+        scales["log_disagreement"] = HalfNormal(parts.disagreement.scale).terms.draw(rng)
+        views = np.exp(scales["log_disagreement"] / 2) * parts.disagreement.covariance.draw(rng, n_judges)
+    if parts.ties is not None:
+        scales["tie_chance"] = float(rng.random())
+    side, attention, lapse = zeros, np.ones(n_judges), zeros
+    if parts.side is not None:
+        scales["lean"] = float(rng.standard_normal())
+        scales["log_side"] = _log_half_cauchy(rng, parts.side.scale)
+        side = scales["lean"] + np.exp(scales["log_side"] / 2) * rng.standard_normal(n_judges)
+    if parts.attention is not None:
+        scales["log_attention"] = _log_half_cauchy(rng, parts.attention.scale)
+        attention = 1 + np.exp(scales["log_attention"] / 2) * rng.standard_normal(n_judges)
+    if parts.lapses is not None:
+        lapse = rng.beta(1.0, parts.lapses.rest, n_judges)
+    known = None
+    if parts.reach is not None:
+        log_prior = parts.reach.log_prior
+        chosen = rng.choice(log_prior.size, n_judges, p=np.exp(log_prior).ravel())
+        known = parts.reach.known(*np.unravel_index(chosen, log_prior.shape))
+    return Panel(np.exp(tau / 2) * strengths, views, side, attention, lapse, scales, local, known)
+
+
+def _log_half_cauchy(rng, scale):
+    return float(2 * np.log(scale * np.abs(rng.standard_cauchy())))

@@ -62,7 +62,6 @@ def test_lengths_and_shapes(ring):
     assert (plan.panels, plan.answers) == ((1, 2, 4, 8, 16), (4, 8, 15, 30, 60, 120))
     assert plan.grid.shape == (7, 5, len(Merits._fields)), "six numbers of answers and answers without end"
     assert len(plan.to_frame()) == 3 * 5 * len(Merits._fields)
-    assert len(plan.grid_frame()) == 30
     np.testing.assert_allclose(plan.curve("naive", "missed"), 1 - plan.curve("naive", "found"))
     assert quick(ring, designs=["naive"], grid=False).reference == "naive"
 

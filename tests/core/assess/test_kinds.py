@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
-from synthetic import delaunay_map
+from synthetic import delaunay_map, draw_panel
 
 from judgemap.core.approximate import gaussian
 from judgemap.core.assess.held_out import ODD, Bench, Cloud, Shared
 from judgemap.core.assess.misfit import differ_share
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, Parts, draw_panel
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, Parts
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.simulate.misbehaviour import simulate_panel
 

@@ -10,7 +10,6 @@ from scipy.special import expit
 from judgemap.core.approximate import mean_chance
 from judgemap.core.assess.misfit import (
     Shown,
-    chosen_first,
     circular_triads,
     mean_squares,
     replicate,
@@ -103,12 +102,16 @@ def test_circles_are_those_that_counting_finds():
     assert circular_triads(shown, shown.wins(shown.first_won)) == expected
 
 
+def chances_of(shown, strengths):
+    return expit(strengths[shown.first] - strengths[shown.second])[shown.pair]
+
+
 def test_replicates_win_as_often_as_their_chances_say():
     """Means over 4,000 draws within 4 standard errors, 5 measures: false alarm below 1e-3."""
     strengths = np.array([1.0, 0.0, -0.5])
     pairs = [(0, 1)] * 3 + [(2, 0)] * 2 + [(1, 2)] * 4
     shown = shown_from(pairs, [True] * 9)
-    made = replicate(np.random.default_rng(2), shown, chosen_first(shown, np.tile(strengths, (4000, 1))))
+    made = replicate(np.random.default_rng(2), shown, [chances_of(shown, strengths)] * 4000)
     p = np.array([expit(strengths[a] - strengths[b]) for a, b in pairs])
     won = np.zeros(3)
     for (a, b), chance in zip(pairs, p, strict=True):
@@ -123,7 +126,7 @@ def test_replicates_win_as_often_as_their_chances_say():
 def test_measures_of_a_hand_made_case():
     """Four showings of one pair at p = ½, all won by the first: (4 − 2)²/1 twice, and deviance 2·4·log 2."""
     shown = shown_from([(0, 1), (1, 0), (0, 1), (1, 0)], [True, False, True, False])
-    made = replicate(np.random.default_rng(3), shown, chosen_first(shown, np.zeros((30, 2))))
+    made = replicate(np.random.default_rng(3), shown, [np.full(4, 0.5)] * 30)
     np.testing.assert_allclose(made.areas[:, 0], 8.0)
     np.testing.assert_allclose(made.pairs[:, 0], 8 * np.log(2))
     assert shown.left_won.tolist() == [True, False, True, False]

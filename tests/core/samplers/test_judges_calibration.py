@@ -13,6 +13,7 @@ from calibration import geweke_limit, normal_scores, uniformity
 from judges_quadrature import log_chances
 from scipy import linalg
 from scipy.special import logit, ndtri_exp
+from synthetic import draw_panel
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.model.graph import AreaGraph
@@ -26,7 +27,6 @@ from judgemap.core.model.judges import (
     Reach,
     Side,
     Smoothness,
-    draw_panel,
 )
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import HalfNormal, VariancePrior, communicability

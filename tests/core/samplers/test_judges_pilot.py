@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from synthetic import delaunay_map
+from synthetic import delaunay_map, draw_panel
 
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness, draw_panel
+from judgemap.core.model.judges import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, communicability
 from judgemap.core.samplers.judges import hmc

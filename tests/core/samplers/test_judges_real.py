@@ -8,11 +8,11 @@ import csv
 
 import numpy as np
 import pytest
-from synthetic import delaunay_map
+from synthetic import delaunay_map, draw_panel
 
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts, draw_panel
+from judgemap.core.model.judges import Disagreement, PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability, independent
 from judgemap.core.samplers.diagnostics import rhat

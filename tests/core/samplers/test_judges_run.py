@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from synthetic import delaunay_map
+from synthetic import delaunay_map, draw_panel
 
 from judgemap.core.model.counts import JudgedCounts, count_judged, count_pairs
 from judgemap.core.model.judges import (
@@ -14,7 +14,6 @@ from judgemap.core.model.judges import (
     Side,
     Smoothness,
     as_one_judge,
-    draw_panel,
 )
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent

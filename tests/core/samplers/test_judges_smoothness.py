@@ -5,7 +5,7 @@ import pytest
 from cluster_exactness import plain
 from scipy import stats
 from scipy.special import expit
-from synthetic import delaunay_map
+from synthetic import delaunay_map, draw_local
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import PanelModel, Parts, Smoothness
@@ -32,7 +32,7 @@ def test_the_precision_is_the_inverse_of_the_covariance():
 
 
 def test_an_areas_own_part_has_students_distribution():
-    local = Smoothness().draw_local(RNG(1), 20_000)
+    local = draw_local(RNG(1), 20_000)
     own = np.sqrt(2 * local) * RNG(2).standard_normal(20_000)
     assert stats.kstest(own, stats.t(4).cdf).pvalue > 1e-3
 
@@ -40,7 +40,7 @@ def test_an_areas_own_part_has_students_distribution():
 def joint_ranks(seed, chains=500, steps=4):
     """Draw ρ, ψ and a map, redraw ρ and ψ a few times given the map: their distribution must stay the prior."""
     rng = RNG(seed)
-    rho, local = rng.random(chains), np.array([Smoothness().draw_local(rng, 3) for _ in range(chains)])
+    rho, local = rng.random(chains), np.array([draw_local(rng, 3) for _ in range(chains)])
     smooth, rough = PATH.draw(rng, chains), np.sqrt(local) * rng.standard_normal((chains, 3))
     maps = np.sqrt(rho)[:, None] * smooth + np.sqrt(1 - rho)[:, None] * rough
     now = roughness(PATH, np.log(rho / (1 - rho)), local)

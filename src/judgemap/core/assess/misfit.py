@@ -8,17 +8,16 @@ Some measures depend on the draw of the strengths as well as on the answers (rea
 Stern, 1996).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from scipy.special import expit, logit, logsumexp, ndtri, xlogy
 
 from judgemap.core.approximate import find_mode
-from judgemap.core.model.counts import JudgedCounts, PairCounts, information, log_likelihood
+from judgemap.core.model.counts import JudgedCounts, information, log_likelihood
 from judgemap.core.model.judges import Reach
 from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.types import BoolArray, FloatArray, IntArray
@@ -181,12 +180,6 @@ def replicate(rng: np.random.Generator, shown: Shown, chances: Iterable[FloatArr
     return Replicates(next(whole), np.array(areas), np.array(pairs), next(whole), next(whole))
 
 
-def chosen_first(shown: Shown, strengths: FloatArray) -> Iterator[FloatArray]:
-    """P(the pair's first area is chosen) for each entry, at each draw of the strengths, (draws, areas)."""
-    for draw in strengths:
-        yield np.clip(expit(draw[shown.first] - draw[shown.second]), 1e-300, 1 - 1e-16)[shown.pair]
-
-
 def circular_triads(shown: Shown, wins: IntArray) -> int:
     """Count circular triads: three areas, each of which beat the next, by majority if a pair came up more than once.
 
@@ -203,23 +196,6 @@ def circular_triads(shown: Shown, wins: IntArray) -> int:
     beats[shown.first[margin > 0], shown.second[margin > 0]] = 1
     beats[shown.second[margin < 0], shown.first[margin < 0]] = 1
     return round(float(((beats @ beats) * beats.T).sum(dtype=np.float64)) / 3)
-
-
-def contradicted(counts: PairCounts) -> bool:
-    """Say whether any answers contradict each other: areas that beat each other directly, in a circle, or tied.
-
-    If none do, every order that agrees with the answers becomes likelier as its areas move apart, and only the prior
-    keeps them together.
-
-    >>> contradicted(count_pairs([0, 1], [1, 2], n_areas=3)), contradicted(count_pairs([0, 1, 2], [1, 2, 0], n_areas=3))
-    (False, True)
-    """
-    won, lost = counts.wins > 0, counts.wins < counts.n
-    winner = np.concatenate([counts.first[won], counts.second[lost]])
-    loser = np.concatenate([counts.second[won], counts.first[lost]])
-    beats = sparse.coo_array((np.ones(len(winner)), (winner, loser)), shape=(counts.n_areas,) * 2)
-    parts, _ = sparse.csgraph.connected_components(beats, connection="strong")
-    return bool(counts.ties.any() or parts < counts.n_areas)
 
 
 def tail_share(replicates: FloatArray | IntArray, observed: FloatArray | IntArray | float) -> FloatArray:

@@ -97,6 +97,26 @@ class PairCounts:
         graph = sparse.coo_array((np.ones(len(self.n)), (self.first, self.second)), shape=shape)
         return connected_parts(graph)
 
+    def tiers(self) -> int:
+        """Count the groups of areas that can be reached from each other along wins, without the ties (Ford, 1957)."""
+        won, lost = self.wins > 0, self.wins < self.n
+        winner = np.concatenate([self.first[won], self.second[lost]])
+        loser = np.concatenate([self.second[won], self.first[lost]])
+        beats = sparse.coo_array((np.ones(len(winner)), (winner, loser)), shape=(self.n_areas, self.n_areas))
+        return int(sparse.csgraph.connected_components(beats, connection="strong")[0])
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether any answers contradict each other: areas that beat each other directly, in a circle, or tied.
+
+        If none do, every order that agrees with the answers becomes likelier as its areas move apart, and only the
+        prior keeps them together.
+
+        >>> count_pairs([0, 1], [1, 2], 3).contradicted, count_pairs([0, 1, 2], [1, 2, 0], 3).contradicted
+        (False, True)
+        """
+        return bool(self.ties.any()) or self.tiers() < self.n_areas
+
 
 def count_pairs(winners: ArrayLike, losers: ArrayLike, n_areas: int, ties: ArrayLike = ()) -> PairCounts:
     """Count comparisons, given as winner and loser, by pair; ``ties`` lists the two areas of each tie.

@@ -24,7 +24,7 @@ import numpy as np
 from judgemap.core.model.counts import JudgedCounts, PairCounts
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
-from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal, VariancePrior
+from judgemap.core.model.prior import Covariance, VariancePrior
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
 DISAGREEMENT_SCALE = 3.0
@@ -40,11 +40,6 @@ class Smoothness:
     """
 
     shape: ClassVar[float] = 2.0
-
-    def draw_local(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw ψ from its prior."""
-        local: FloatArray = (self.shape - 1) / rng.standard_gamma(self.shape, size)
-        return local
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,46 +232,6 @@ class Panel(NamedTuple):
         return mean
 
 
-def draw_panel(
-    rng: np.random.Generator, covariance: Covariance, variance: VariancePrior, parts: Parts, n_judges: int
-) -> Panel:
-    """Draw a panel from the prior.
-
-    >>> draw_panel(np.random.default_rng(1), independent(3), InverseGamma(3, 3), Parts(), n_judges=2).views.shape
-    (2, 3)
-    """
-    scales: dict[str, float] = {}
-    tau = float(np.log(variance.value)) if isinstance(variance, FixedVariance) else variance.terms.draw(rng)
-    scales["log_variance"] = tau
-    strengths, local = covariance.draw(rng, 1)[0], None
-    if parts.smoothness is not None:
-        rho, local = float(rng.random()), parts.smoothness.draw_local(rng, len(strengths))
-        scales["smoothness"] = rho
-        strengths = np.sqrt(rho) * strengths + np.sqrt((1 - rho) * local) * rng.standard_normal(len(strengths))
-    views, zeros = np.zeros((n_judges, covariance.n_areas)), np.zeros(n_judges)
-    if parts.disagreement is not None:
-        scales["log_disagreement"] = HalfNormal(parts.disagreement.scale).terms.draw(rng)
-        views = np.exp(scales["log_disagreement"] / 2) * parts.disagreement.covariance.draw(rng, n_judges)
-    if parts.ties is not None:
-        scales["tie_chance"] = float(rng.random())
-    side, attention, lapse = zeros, np.ones(n_judges), zeros
-    if parts.side is not None:
-        scales["lean"] = float(rng.standard_normal())
-        scales["log_side"] = _log_half_cauchy(rng, parts.side.scale)
-        side = scales["lean"] + np.exp(scales["log_side"] / 2) * rng.standard_normal(n_judges)
-    if parts.attention is not None:
-        scales["log_attention"] = _log_half_cauchy(rng, parts.attention.scale)
-        attention = 1 + np.exp(scales["log_attention"] / 2) * rng.standard_normal(n_judges)
-    if parts.lapses is not None:
-        lapse = rng.beta(1.0, parts.lapses.rest, n_judges)
-    known = None
-    if parts.reach is not None:
-        log_prior = parts.reach.log_prior
-        chosen = rng.choice(log_prior.size, n_judges, p=np.exp(log_prior).ravel())
-        known = parts.reach.known(*np.unravel_index(chosen, log_prior.shape))
-    return Panel(np.exp(tau / 2) * strengths, views, side, attention, lapse, scales, local, known)
-
-
 def answer(
     rng: np.random.Generator, panel: Panel, rule: TieRule | None, judge: IntArray, left: IntArray, right: IntArray
 ) -> IntArray:
@@ -293,7 +248,3 @@ def answer(
     lapsed = rng.random(len(eta)) < panel.lapse[judge]
     choice: IntArray = np.where(lapsed, 2 * rng.integers(2, size=len(eta)) - 1, attentive)
     return choice
-
-
-def _log_half_cauchy(rng: np.random.Generator, scale: float) -> float:
-    return float(2 * np.log(scale * np.abs(rng.standard_cauchy())))

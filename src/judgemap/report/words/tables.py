@@ -14,7 +14,6 @@ from judgemap.study.assess.comparing import compare_many
 from judgemap.study.assess.findings import NOT_CAUSE
 from judgemap.study.assess.verdict import Verdict
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.record import NoteKind
 from judgemap.study.fit.result import Fit
 
@@ -288,7 +287,7 @@ def verdict_lines(verdict: Verdict) -> list[str]:
 
 def panel_lines(fit: Fit) -> list[str]:
     """Say what was found out about judges, ties and smoothness."""
-    return [fit.words] if isinstance(fit, ClusterFit | PanelFit) and fit.words else []
+    return [fit.words] if fit.words else []
 
 
 def between_lines(fit: ClusterFit) -> list[str]:

@@ -24,7 +24,7 @@ from judgemap.geo.figures import MAPS, Figures, read_figures, regions_of
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.findings import EQUAL, Beside, Follows, StandsOut
 from judgemap.study.fit.draws import evenly
-from judgemap.study.fit.result import Fit
+from judgemap.study.fit.result import Fit, columns_of
 
 if TYPE_CHECKING:
     import geopandas
@@ -195,21 +195,12 @@ def results_by(
         by = group_areas(fit.map, by, weights=weights)
     risk, count = by.means(fit.risk), len(by.names)
     top = min(top or (10 if count > 10 else 1), count)
-    told = summarise(risk, top)
     size = Counter(by.labels)
     frame = pd.DataFrame(
         {
             "group": by.names,
             "areas": [size[name] for name in by.names],
-            "risk_median": told.median,
-            "risk_mean": told.mean,
-            "risk_sd": told.sd,
-            "risk_low": told.low,
-            "risk_high": told.high,
-            "rank": told.rank,
-            "rank_low": told.rank_low.astype(int),
-            "rank_high": told.rank_high.astype(int),
-            f"p_top{top}": told.p_top,
+            **columns_of(summarise(risk, top), f"p_top{top}"),
         }
     )
     return frame.sort_values("rank", ignore_index=True)

@@ -1,20 +1,16 @@
 """Clusters of areas, by location and risk together: the fit, its partition, and what a council can use."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from judgemap.core.assess import partitions as clustering
-from judgemap.core.assess.misfit import Shown
 from judgemap.core.assess.partitions import Between, minimise_binder, minimise_vi, order_by_risk
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.outcomes import TieRule, decided_odds
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.diagnostics import GOOD_RHAT
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
@@ -23,10 +19,9 @@ from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.findings import Group, Grouping, is_placed
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit.draws import diagnose, evenly, named_draws, named_pairs, named_statistics
-from judgemap.study.fit.named import by_draw
+from judgemap.study.fit.draws import by_draw, diagnose, named_draws, named_pairs, named_statistics
 from judgemap.study.fit.record import GOOD_GAP, Note, NoteKind, begin_record, data_notes
-from judgemap.study.fit.result import WORK, Fit, tie_sentence
+from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import LOSSES, Run
 
 
@@ -130,20 +125,6 @@ class ClusterFit(Fit):
             numbers=tuple(sorted((self.record.n_clusters or {}).items())),
         )
 
-    def with_partition(self, n_clusters: int | None, loss: str) -> "ClusterFit":
-        """Return the same fit with a different partition, which `best`, `clusters` and its folder then show.
-
-        Parameters
-        ----------
-        n_clusters
-            How many clusters; None for as many as fit best.
-        loss
-            The loss that the partition minimises: "vi" or "binder".
-        """
-        settings = replace(self.settings, clusters=n_clusters, loss=loss)
-        other = replace(self, record=replace(self.record, settings=settings))
-        return other.remembering(sampling=self.sampling, answers=self.answers)
-
     @cached_property
     def best(self) -> Partition:
         """The partition to show: that of least expected variation of information, unless another was chosen."""
@@ -170,59 +151,6 @@ class ClusterFit(Fit):
     def clusters(self) -> pd.DataFrame:
         """The table of clusters.csv, for the best partition."""
         return self.clusters_of(self.best)
-
-    def cluster_risk(self, partition: Partition) -> FloatArray:
-        """Draws of the mean risk of each cluster's areas, (draws, clusters), cluster 1 first.
-
-        Parameters
-        ----------
-        partition
-            A partition of the areas, such as `best`.
-        """
-        return clustering.risk_of_clusters(partition.labels, self.risk)
-
-    @property
-    def tie_chance(self) -> FloatArray:
-        """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
-        if self._rule is None:
-            return super().tie_chance
-        chance: FloatArray = np.tanh(self.posterior["theta"].ravel() / 2)
-        return chance
-
-    @property
-    def _rule(self) -> TieRule | None:
-        return TieRule.RAO_KUPPER if "theta" in self.posterior else None
-
-    @property
-    def words(self) -> str:
-        """What the model says about ties, in a sentence; empty if it has none."""
-        return tie_sentence(self.tie_chance) if "theta" in self.posterior else ""
-
-    @cached_property
-    def judged_riskier(self) -> FloatArray:
-        """P(a judge picks the area as riskier than one of average risk | it is not a tie), by area."""
-        return np.asarray(expit(decided_odds(self.risk, self.tie_chance[:, None])).mean(axis=0))
-
-    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first is chosen over second | it is not a tie) for each pair, averaged over the posterior."""
-        if "theta" not in self.posterior:
-            return super().choice_chances(first, second)
-        rows = evenly(len(self.risk), max(1, WORK // max(len(first), 1)))
-        strengths, p = self.record.sign * self.risk[rows], self.tie_chance[rows]
-        total = np.zeros(len(first))
-        for draw, chance in zip(strengths, p, strict=True):
-            total += expit(decided_odds(draw[first] - draw[second], chance))
-        return total / len(rows)
-
-    def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
-        """P(the pair's first area is chosen | it is not a tie) for each entry of ``shown``, for some draws."""
-        if "theta" not in self.posterior:
-            yield from super().answer_chances(shown, data, draws)
-            return
-        for row in evenly(len(self.risk), draws):
-            strengths = self.record.sign * self.risk[row]
-            odds = decided_odds(strengths[shown.first] - strengths[shown.second], self.tie_chance[row])
-            yield np.clip(expit(odds), 1e-300, 1 - 1e-16)[shown.pair]
 
     @property
     def warnings(self) -> list[str]:

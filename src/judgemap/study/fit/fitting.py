@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.covariates import carried, draw_effects, with_covariates
+from judgemap.core.model.judges import PanelModel, as_one_judge
 from judgemap.core.model.prior import Covariance, Model, independent
+from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws, Watcher, sample
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
@@ -18,14 +21,23 @@ from judgemap.geo.csvfiles import did_you_mean
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import differ_note
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit.draws import diagnose, named_draws, named_pairs, named_statistics
-from judgemap.study.fit.judges import run_panel
+from judgemap.study.fit.draws import (
+    Named,
+    by_draw,
+    diagnose,
+    name_judges,
+    name_scalars,
+    name_views,
+    named_draws,
+    named_pairs,
+    named_statistics,
+)
+from judgemap.study.fit.judges import PanelFit, decided_chance, silent_note
 from judgemap.study.fit.large import run_large
-from judgemap.study.fit.named import by_draw
 from judgemap.study.fit.priors import PLAIN, covariate_matrix, prior_covariance
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import FitSettings, Run
+from judgemap.study.fit.settings import FitSettings, Run, with_answers
 
 if TYPE_CHECKING:
     from judgemap.study.fit.clusters import ClusterFit
@@ -287,29 +299,41 @@ def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = No
 
 def _sampled(data: Comparisons, counts: PairCounts, areas: Areas, covariance: Covariance, run: Run) -> Fit:
     """Sample a model whose prior is a matrix, assess, record."""
-    settings = run.settings
-    if settings.needs_panel(data):
-        return run_panel(data, areas, covariance, run)
-    model = Model(counts, covariance, settings.variance)
+    settings, sign, of_panel = run.settings, risk_sign(data.winner_is), run.settings.needs_panel(data)
+    if of_panel and settings.sampler != "hmc":
+        text = f"--sampler {settings.sampler} is for one shared view without ties; leave it out"
+        raise StudyError(text, field="sampler")
+    parts = settings.parts(data, covariance, areas.graph)
+    used, silent = with_answers(data) if settings.by_judge else (data, ())
+    pairs = data.counts() if parts.ties else counts
 
     def drawn(rng: np.random.Generator) -> Draws:
-        return sample(rng, model, settings.sampler, run.plan, run.cores, run.watch)
+        if not of_panel:
+            model = Model(pairs, covariance, settings.variance)
+            return sample(rng, model, settings.sampler, run.plan, run.cores, run.watch)
+        judged = used.by_judge() if settings.by_judge else as_one_judge(pairs)
+        panel = PanelModel(judged, covariance, settings.variance, parts)
+        return sample_panel(rng, panel, run.plan, run.cores, run.watch)
 
     draws, seconds = run.timed(drawn, covariance)
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
-    log_variance = draws["log_variance"]
-    samples = samples.assign(alpha2=by_draw(np.exp(log_variance)))
-    moving = {} if np.ptp(log_variance) == 0 else {"α²": log_variance}
-    sampling = draws.sampling
-    record = begin_record(data, counts, areas, run, (draws, seconds))(
+    samples, scalars = name_scalars(samples, draws, parts.ties, settings.variance)
+    samples = name_judges(samples, draws, used.judges, sign)
+    sampling, strengths = draws.sampling, draws.strengths.reshape(-1, len(areas))
+    chance = decided_chance(draws, parts.ties)
+    record = begin_record(data, pairs, areas, run, (draws, seconds))(
         correlation=Correlation(covariance.name, covariance.length),
         notes=(
-            *data_notes(data, counts, areas, settings.model),
-            *differ_note(data, draws.strengths.reshape(-1, len(areas)), covariance.matrix, settings.seed),
+            *data_notes(data, pairs, areas, settings.model),
+            *silent_note(silent),
+            *([] if settings.by_judge else differ_note(data, strengths, covariance.matrix, settings.seed, chance)),
         ),
-        diagnostics=diagnose(areas.names, sampling, moving, seconds),
+        diagnostics=diagnose(areas.names, sampling, scalars, seconds),
+        view=settings.view,
     )
-    made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
+    labelled = (areas, samples, named_statistics(draws), named_pairs(areas, pairs), record)
+    views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else Named()
+    made = PanelFit(*labelled, views) if of_panel else Fit(*labelled)
     return made.remembering(sampling=sampling, covariance=covariance)
 
 

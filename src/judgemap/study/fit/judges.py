@@ -7,52 +7,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import expit
 
 from judgemap.core.assess import posterior
 from judgemap.core.assess.held_out import Shared
 from judgemap.core.assess.misfit import Shown
-from judgemap.core.assess.posterior import risk_sign
-from judgemap.core.model.judges import PanelModel, Reach, as_one_judge
-from judgemap.core.model.outcomes import TieRule, log_chances, odds
+from judgemap.core.model.judges import Reach
+from judgemap.core.model.outcomes import TieRule, decided_odds, log_chances, odds
 from judgemap.core.model.prior import (
     Covariance,
     covariance_of,
     independent,
 )
-from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws
-from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
-from judgemap.geo.maps import Areas
-from judgemap.study.assess.checks import differ_note
 from judgemap.study.assess.judges import judge_columns
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import (
-    diagnose,
+    Named,
     evenly,
-    name_judges,
-    name_scalars,
-    name_views,
-    named_draws,
-    named_pairs,
-    named_statistics,
 )
-from judgemap.study.fit.named import Named
-from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
+from judgemap.study.fit.record import Note, NoteKind
 from judgemap.study.fit.result import (
-    CHUNK,
-    WORK,
+    DENSE,
     Fit,
     interval_words,
-    tie_sentence,
 )
 from judgemap.study.fit.settings import (
-    TIES,
-    Run,
     View,
-    with_answers,
 )
 
 if TYPE_CHECKING:
@@ -60,9 +44,6 @@ if TYPE_CHECKING:
 
 SHARED = ("sigma2", "lean", "side_sigma2", "attention_sigma2")
 SOME_DRAWS = 200
-DENSE = 6_000
-"""With more areas than this, no matrix of all areas is made: priors are scaled so that a view's typical variance is 1,
-and areas are taken to be far apart."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,15 +76,6 @@ class PanelFit(Fit):
     def sigma(self) -> FloatArray:
         """Draws of σ, the standard deviation between judges, to compare with `alpha`; 0 if judges are alike."""
         return np.sqrt(self._flat("sigma2")) if self.settings.differ else np.zeros(len(self.risk))
-
-    @property
-    def tie_chance(self) -> FloatArray:
-        """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
-        if "theta" in self.posterior:
-            chance: FloatArray = np.tanh(self._flat("theta") / 2)
-            return chance
-        nu = self._flat("nu") if "nu" in self.posterior else np.zeros(len(self.risk))
-        return nu / (2 + nu)
 
     @property
     def view_covariance(self) -> Covariance:
@@ -151,8 +123,8 @@ class PanelFit(Fit):
         if self.settings.differ:
             ratio = interval_words(self.sigma / self.alpha)
             texts.append(f"Judges' views differ from the population's by {ratio} of the map's own spread (σ/α).")
-        if self._rule is not None:
-            texts.append(tie_sentence(self.tie_chance))
+        if ties := super().words:
+            texts.append(ties)
         if "rho" in self.posterior:
             texts.append(f"Of the map's variance, {interval_words(self._flat('rho'))} is smooth (ρ).")
         if "lean" in self.posterior:
@@ -243,45 +215,6 @@ class PanelFit(Fit):
             attention_sd=found.get("attention_sigma2", 0.0) ** 0.5,
         )
 
-    @cached_property
-    def judged_riskier(self) -> FloatArray:
-        """P(an area is picked as riskier than one of average risk | it is not a tie), by area.
-
-        The judge is another one of the same kind or, on the panel's map, one who sees that map.
-        """
-        rng, risk = np.random.default_rng(0), self.risk
-        spread = np.zeros(len(self.map))  # of a judge's view, relative to its mean
-        if self.settings.differ and self.record.view is not View.PANEL:
-            spread += 1.0
-            if len(self.map) <= DENSE:
-                C = self.view_covariance.matrix
-                spread = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())
-        size = len(self.map) if len(self.map) <= DENSE else max(1, CHUNK // len(risk))
-        chances = []
-        for part in pieces(len(self.map), size):
-            d = np.ascontiguousarray(risk[:, part].T)
-            if spread.any():
-                d = d + spread[part, None] * self.sigma * rng.standard_normal(d.shape)
-            chances.append(self._decided(rng, d, slice(None)).mean(axis=1))
-        return np.concatenate(chances)
-
-    def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first is chosen over second | it is not a tie) for another judge who knows both, sides at random."""
-        draws = self._population
-        step = -(-len(draws) * max(len(first), 1) // WORK)
-        strengths = np.ascontiguousarray(self.record.sign * draws[::step].T)
-        rng, kept = np.random.default_rng(0), slice(None, None, step)
-        spread = self._view_spread(first, second)
-        chance = np.empty(len(first))
-        size = max(1, CHUNK // strengths.shape[1])
-        for start in range(0, len(first), size):
-            part = slice(start, start + size)
-            d = strengths[first[part]] - strengths[second[part]]
-            if self.settings.differ:
-                d += spread[part, None] * self.sigma[kept] * rng.standard_normal(d.shape)
-            chance[part] = self._decided(rng, d, kept).mean(axis=1)
-        return chance
-
     def known_areas(self) -> FloatArray:
         """Return how likely each judge is to know each area, (judges, areas); 1 without ``reach``.
 
@@ -304,19 +237,8 @@ class PanelFit(Fit):
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
         """P(the pair's first area is chosen | it is not a tie), by each judge's own map, side, attention and lapses."""
         if data is None or (self.settings.differ and not self.has_judge_maps):
-            return self._others_answers(shown, draws)
+            return super().answer_chances(shown, None, draws)
         return self._own_answers(shown, data.where(data.decided), draws)
-
-    def _others_answers(self, shown: Shown, draws: int) -> Iterator[FloatArray]:
-        """Let judges drawn from the population answer, a new one each time."""
-        rng, rows = np.random.default_rng(0), evenly(len(self._population), draws)
-        spread = self._view_spread(shown.first, shown.second)
-        for row in rows:
-            strengths = self.record.sign * self._population[row]
-            d = (strengths[shown.first] - strengths[shown.second])[shown.pair, None]
-            if self.settings.differ:
-                d = d + (spread[shown.pair] * self.sigma[row] * rng.standard_normal(len(d)))[:, None]
-            yield self._decided(rng, d, slice(row, row + 1))[:, 0]
 
     def _own_answers(self, shown: Shown, answers: Comparisons, draws: int) -> Iterator[FloatArray]:
         """Let the same judges answer again."""
@@ -384,42 +306,45 @@ class PanelFit(Fit):
             yield won, lost, tie
 
     def _view_spread(self, first: IntArray, second: IntArray) -> FloatArray:
-        """How far a judge's view of a difference is from the population's, relative to σ; 0 if judges are alike."""
         if not self.settings.differ:
-            return np.zeros(len(first))
+            return super()._view_spread(first, second)
         if len(self.map) > DENSE:
             return np.full(len(first), np.sqrt(2))
         C = self.view_covariance.matrix
         spread: FloatArray = np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
         return spread
 
-    @property
-    def _rule(self) -> TieRule | None:
-        return TIES[self.settings.ties] if self.record.data.ties else None
+    def _spread_around_mean(self) -> FloatArray:
+        if not self.settings.differ or self.record.view is View.PANEL:
+            return super()._spread_around_mean()
+        if len(self.map) > DENSE:
+            return np.ones(len(self.map))
+        C = self.view_covariance.matrix
+        spread: FloatArray = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())
+        return spread
+
+    def _chosen(self, rng: np.random.Generator, d: np.ndarray, spread: FloatArray, kept: slice) -> FloatArray:
+        """Let judges drawn from the population answer, another one for each pair and draw."""
+        if spread.any():
+            d = d + spread[:, None] * self.sigma[kept] * rng.standard_normal(d.shape)
+        if self.settings.attention:
+            d = d * (1 + np.sqrt(self._flat("attention_sigma2")[kept]) * rng.standard_normal(d.shape))
+        if self.settings.side:
+            lean = self._flat("lean")[kept] + np.sqrt(self._flat("side_sigma2")[kept]) * rng.standard_normal(d.shape)
+            d = d + rng.choice([-1.0, 1.0], d.shape) * lean
+        if not self.settings.lapses:
+            return super()._chosen(rng, d, spread, kept)
+        won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[kept]))
+        lapse = rng.choice(self.posterior["lapse"].ravel(), d.shape)
+        won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
+        share: FloatArray = won / (won + lost)
+        return share
 
     @property
     def _population(self) -> FloatArray:
         name = "population_risk" if "population_risk" in self.posterior else "risk"
         values: FloatArray = self.posterior[name]
         return values.reshape(-1, values.shape[2])
-
-    def _decided(self, rng: np.random.Generator, d: FloatArray, kept: slice) -> FloatArray:
-        """P(first | not a tie) at differences d, (pairs, draws), for judges drawn from the population."""
-        if self.settings.attention:
-            d = d * (1 + np.sqrt(self._flat("attention_sigma2")[kept]) * rng.standard_normal(d.shape))
-        if self.settings.side:
-            lean = self._flat("lean")[kept] + np.sqrt(self._flat("side_sigma2")[kept]) * rng.standard_normal(d.shape)
-            d = d + rng.choice([-1.0, 1.0], d.shape) * lean
-        won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[kept]))
-        if self.settings.lapses:
-            lapse = rng.choice(self.posterior["lapse"].ravel(), d.shape)
-            won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
-        share: FloatArray = won / (won + lost)
-        return share
-
-    def _flat(self, name: str) -> FloatArray:
-        values: FloatArray = self.posterior[name].ravel()
-        return values
 
     def _judge_risk(self, place: int | None = None) -> FloatArray:
         """Draws of every judge's map, (samples, judges, areas), or of one judge's, (samples, areas)."""
@@ -447,59 +372,15 @@ class PanelFit(Fit):
             self.judge_maps.to_csv(folder / "judge_maps.csv", index=False)
 
 
-def run_panel(data: Comparisons, areas: Areas, covariance: Covariance, run: Run) -> PanelFit:
-    """Count, build the model, sample, assess, record."""
-    settings = run.settings
-    if settings.sampler != "hmc":
-        text = f"--sampler {settings.sampler} is for one shared view without ties; leave it out"
-        raise StudyError(text, field="sampler")
-    parts = settings.parts(data, covariance, areas.graph)
-    used, silent = with_answers(data) if settings.by_judge else (data, ())
-    pairs = data.counts() if parts.ties else data.counts().decided()
-    counts = used.by_judge() if settings.by_judge else as_one_judge(pairs)
-    built = PanelModel(counts, covariance, settings.variance, parts)
-    draws, seconds = run.timed(lambda rng: sample_panel(rng, built, run.plan, run.cores, run.watch), covariance)
-    samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
-    samples, scalars = name_scalars(samples, draws, parts.ties, settings.variance)
-    sign = risk_sign(data.winner_is)
-    samples = name_judges(samples, draws, used.judges, sign)
-    sampling = draws.sampling
-    record = begin_record(data, pairs, areas, run, (draws, seconds))(
-        correlation=Correlation(covariance.name, covariance.length),
-        notes=(
-            *data_notes(data, pairs, areas, settings.model),
-            *silent_note(silent),
-            *([] if settings.by_judge else _differ_note(data, draws, parts.ties, covariance, settings.seed)),
-        ),
-        diagnostics=diagnose(areas.names, sampling, scalars, seconds),
-        view=settings.view,
-    )
-    views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else Named()
-    made = PanelFit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)
-    return made.remembering(sampling=sampling, covariance=covariance)
-
-
 def silent_note(silent: tuple[str, ...]) -> list[Note]:
     """Name the judges of whom the fit says nothing."""
     text = f"The fit says nothing about judges who never answered left, right or tie: {quoted(silent, most=5)}."
     return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []
 
 
-def _differ_note(
-    data: Comparisons, draws: Draws, rule: TieRule | None, covariance: Covariance, seed: int
-) -> list[Note]:
-    """Warn if judges differ, in a fit with ties that assumes they do not."""
-    strengths = draws.strengths.reshape(-1, covariance.n_areas)
-    return differ_note(data, strengths, covariance.matrix, seed, decided_chance(draws, rule))
-
-
 def decided_chance(draws: Draws, rule: TieRule | None) -> Callable[[FloatArray], FloatArray]:
     """Return P(first | not a tie) as a function of the difference, with the chance of ties at its median."""
-    tie_chance = np.median(draws["tie_chance"]) if rule is not None else np.zeros(())
-
-    def chance(d: FloatArray) -> FloatArray:
-        won, lost, _ = (np.exp(each) for each in log_chances(rule, d, odds(d), tie_chance))
-        share: FloatArray = won / (won + lost)
-        return share
-
-    return chance
+    if rule is not TieRule.RAO_KUPPER:
+        return expit
+    tie_chance = np.median(draws["tie_chance"])
+    return lambda d: expit(decided_odds(d, tie_chance))

@@ -20,6 +20,8 @@ from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import DIFFER_DRAWS, differ_note
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import (
+    Named,
+    describe,
     diagnose,
     evenly,
     label_draws,
@@ -28,7 +30,6 @@ from judgemap.study.fit.draws import (
     named_statistics,
 )
 from judgemap.study.fit.judges import PanelFit, decided_chance, silent_note
-from judgemap.study.fit.named import Named, describe
 from judgemap.study.fit.priors import PLAIN, smoother_of
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit

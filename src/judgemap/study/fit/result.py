@@ -8,25 +8,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.special import expit
 
 from judgemap.core.assess import posterior
-from judgemap.core.assess.misfit import Shown, chosen_first, contradicted
+from judgemap.core.assess.misfit import Shown
 from judgemap.core.assess.posterior import Summary
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.covariates import with_covariates
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.outcomes import TieRule, log_chances, odds
+from judgemap.core.model.outcomes import TieRule, decided_odds, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
 from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT, Sampling, assess_sampling
+from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, drawn
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.verdict import ENDLESS, Evidence, Reach, Verdict, judge_fit
-from judgemap.study.fit.draws import evenly
+from judgemap.study.fit.draws import Axed, Named, evenly, read_groups, thinned, write_groups
 from judgemap.study.fit.folder import FIT, new_folder, write_whole
-from judgemap.study.fit.named import Axed, Named, read_groups, thinned, write_groups
 from judgemap.study.fit.priors import PRIORS, covariate_matrix, prior_covariance
 from judgemap.study.fit.record import FitRecord
 from judgemap.study.fit.settings import FitSettings
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
 
 WORK = 100_000_000
 """The most pairs × draws for which probabilities are computed; beyond that, evenly spaced draws are used."""
+DENSE = 6_000
+"""With more areas than this, no matrix of all areas is made: priors are scaled so that a view's typical variance is 1,
+and areas are taken to be far apart."""
 CHUNK = 250_000
 """Pairs × draws at a time: two megabytes, which fit into a processor's cache."""
 MOST_FAILED = 0.01
@@ -136,15 +138,7 @@ class Fit(Displayed):
             {
                 "id": self.map.ids,
                 "name": self.map.names,
-                "risk_median": summary.median,
-                "risk_mean": summary.mean,
-                "risk_sd": summary.sd,
-                "risk_low": summary.low,
-                "risk_high": summary.high,
-                "rank": summary.rank,
-                "rank_low": summary.rank_low.astype(int),
-                "rank_high": summary.rank_high.astype(int),
-                "p_top10": summary.p_top,
+                **columns_of(summary, "p_top10"),
             },
             index=self._index,
         )
@@ -246,33 +240,94 @@ class Fit(Displayed):
 
     @cached_property
     def judged_riskier(self) -> FloatArray:
-        """P(a judge picks the area as riskier than one of average risk), averaged over the posterior, by area."""
-        return np.asarray(expit(self.risk).mean(axis=0))
+        """P(an area is picked as riskier than one of average risk | it is not a tie), by area.
+
+        The judge is another one of the same kind or, on the panel's map, one who sees that map.
+        """
+        rng, risk, spread = np.random.default_rng(0), self.risk, self._spread_around_mean()
+        size = len(self.map) if len(self.map) <= DENSE else max(1, CHUNK // len(risk))
+        chances = [
+            self._chosen(rng, np.ascontiguousarray(risk[:, part].T), spread[part], slice(None)).mean(axis=1)
+            for part in pieces(len(self.map), size)
+        ]
+        return np.concatenate(chances)
 
     def choice_chances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """P(first is chosen over second) for each pair, averaged over the posterior.
+        """P(first is chosen over second | it is not a tie) by another judge who knows both, over the posterior.
 
         Parameters
         ----------
         first, second
             The positions of the areas of each pair.
         """
-        draws = self.risk
-        step = -(-len(draws) * max(len(first), 1) // WORK)
+        draws, rng = self._population, np.random.default_rng(0)
+        kept = slice(None, None, -(-len(draws) * max(len(first), 1) // WORK))
+        spread = self._view_spread(first, second)
         compared, place = np.unique(np.concatenate([first, second]), return_inverse=True)
         first, second = place[: len(first)], place[len(first) :]
         # Single precision, because its exponential is several times as fast; a mean is off by less than a millionth.
-        strengths = np.ascontiguousarray(self.record.sign * draws[::step, compared].T, dtype=np.float32)
+        strengths = np.ascontiguousarray(self.record.sign * draws[kept, compared].T, dtype=np.float32)
         chance = np.empty(len(first))
-        size = max(1, CHUNK // strengths.shape[1])
-        for start in range(0, len(first), size):
-            part = slice(start, start + size)
-            odds = strengths[second[part]] - strengths[first[part]]
-            with np.errstate(over="ignore"):  # for a choice that is all but impossible
-                np.exp(odds, out=odds)  # the fastest way to a logistic function in NumPy
-            odds += 1
-            chance[part] = np.reciprocal(odds, out=odds).mean(axis=1)
+        for part in pieces(len(first), CHUNK // strengths.shape[1]):
+            d = strengths[first[part]] - strengths[second[part]]
+            chance[part] = self._chosen(rng, d, spread[part], kept).mean(axis=1)
         return chance
+
+    def answer_chances(
+        self,
+        shown: Shown,
+        data: "Comparisons | None",  # noqa: ARG002 - only a PanelFit knows its judges
+        draws: int,
+    ) -> Iterator[FloatArray]:
+        """P(the pair's first area is chosen | it is not a tie) for each entry of ``shown``, for some draws.
+
+        Parameters
+        ----------
+        shown
+            The pairs that were shown.
+        data
+            The answers that were fitted, if known; by a `PanelFit`, the same judges then answer again.
+        draws
+            How many draws to use, evenly spaced.
+
+        Returns
+        -------
+        iterator of numpy.ndarray
+            For each draw, a probability for each entry of ``shown``.
+        """
+        rng, spread = np.random.default_rng(0), self._view_spread(shown.first, shown.second)[shown.pair]
+        for row in evenly(len(self.risk), draws):
+            strengths = self.record.sign * self._population[row].astype(np.float64)
+            d = (strengths[shown.first] - strengths[shown.second])[shown.pair, None]
+            yield np.clip(self._chosen(rng, d, spread, slice(row, row + 1))[:, 0], 1e-300, 1 - 1e-16)
+
+    def _chosen(
+        self,
+        rng: np.random.Generator,  # noqa: ARG002 - a PanelFit draws its judges
+        d: np.ndarray,
+        spread: FloatArray,  # noqa: ARG002
+        kept: slice,
+    ) -> FloatArray:
+        """P(first | not a tie) at differences d of strengths, (pairs, draws), seen by judges whose views ``spread``."""
+        log_odds = decided_odds(d, self.tie_chance[kept]) if self._rule is TieRule.RAO_KUPPER else d
+        with np.errstate(over="ignore"):  # for a choice that is all but impossible
+            odds = np.exp(-log_odds)  # the fastest way to a logistic function in NumPy
+        odds += 1
+        chance: FloatArray = np.reciprocal(odds, out=odds)
+        return chance
+
+    @property
+    def _population(self) -> FloatArray:
+        """Draws of the risk that all judges share, (draws, areas)."""
+        return self.risk
+
+    def _view_spread(self, first: IntArray, second: IntArray) -> FloatArray:  # noqa: ARG002 - only a PanelFit has views
+        """How far a judge's view of a difference is from the population's, relative to σ; 0 if judges are alike."""
+        return np.zeros(len(first))
+
+    def _spread_around_mean(self) -> FloatArray:
+        """Return the same for the difference between an area and the average one."""
+        return np.zeros(len(self.map))
 
     def judge_columns(
         self,
@@ -286,31 +341,6 @@ class Fit(Displayed):
             The answers that were fitted.
         """
         return {}
-
-    def answer_chances(
-        self,
-        shown: Shown,
-        data: "Comparisons | None",  # noqa: ARG002 - only a PanelFit uses it
-        draws: int,
-    ) -> Iterator[FloatArray]:
-        """P(the pair's first area is chosen) for each entry of ``shown``, for some draws: see `core.predictive`.
-
-        Parameters
-        ----------
-        shown
-            The pairs that were shown.
-        data
-            The answers that were fitted, if known; only a `PanelFit` uses them.
-        draws
-            How many draws to use, evenly spaced.
-
-        Returns
-        -------
-        iterator of numpy.ndarray
-            For each draw, a probability for each entry of ``shown``.
-        """
-        rows = evenly(len(self.risk), draws)
-        return chosen_first(shown, self.record.sign * self.risk[rows])
 
     @cached_property
     def answers(self) -> "Comparisons | None":
@@ -356,12 +386,26 @@ class Fit(Displayed):
     @property
     def _rule(self) -> TieRule | None:
         """How the model treats ties; None if it has none."""
-        return None
+        rules = {"theta": TieRule.RAO_KUPPER, "nu": TieRule.DAVIDSON}
+        return next((rule for name, rule in rules.items() if name in self.posterior), None)
 
     @property
     def tie_chance(self) -> FloatArray:
         """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
-        return np.zeros(len(self.risk))
+        if self._rule is TieRule.RAO_KUPPER:
+            chance: FloatArray = np.tanh(self._flat("theta") / 2)
+            return chance
+        nu = self._flat("nu") if self._rule is not None else np.zeros(len(self.risk))
+        return nu / (2 + nu)
+
+    @property
+    def words(self) -> str:
+        """What the model says about ties, in a sentence; empty if it has none."""
+        return tie_sentence(self.tie_chance) if self._rule is not None else ""
+
+    def _flat(self, name: str) -> FloatArray:
+        values: FloatArray = self.posterior[name].ravel()
+        return values
 
     def _answer_logs(self, answers: "Comparisons", rows: IntArray) -> Iterator[tuple[FloatArray, ...]]:
         """Yield log P(left), log P(right) and log P(tie) of each answer, for each of some draws."""
@@ -477,7 +521,7 @@ class Fit(Displayed):
             compared=len(met),
             groups=len(np.unique(self.counts.components()[met])),
             endless=int((self.areas["risk_high"] - self.areas["risk_low"] > ENDLESS).sum()),
-            contradicted=contradicted(self.counts),
+            contradicted=self.counts.contradicted,
         )
 
     def judged(self, verdict: Verdict) -> Self:
@@ -622,6 +666,21 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
 
     frame = gpd.read_file(path)
     return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
+
+
+def columns_of(summary: Summary, p_top: str) -> dict[str, FloatArray | IntArray]:
+    """Return the columns about risk of areas.csv, the last under its name."""
+    return {
+        "risk_median": summary.median,
+        "risk_mean": summary.mean,
+        "risk_sd": summary.sd,
+        "risk_low": summary.low,
+        "risk_high": summary.high,
+        "rank": summary.rank,
+        "rank_low": summary.rank_low.astype(int),
+        "rank_high": summary.rank_high.astype(int),
+        p_top: summary.p_top,
+    }
 
 
 def interval_words(draws: FloatArray) -> str:

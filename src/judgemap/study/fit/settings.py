@@ -67,8 +67,8 @@ LARGEST_SEED = 2**53
 """Every program that reads JSON can represent integers up to this."""
 
 NORMAL_PLAN = Plan(most=8000)
-"""A thousand draws per chain are enough for most studies; the first day's answers, or answers that never contradict each
-other, may need 8,000. The limit is in draws, not seconds, so that the same seed gives the same numbers on a slow
+"""A thousand draws per chain are enough for most studies; the first day's answers, or answers that never contradict
+each other, may need 8,000. The limit is in draws, not seconds, so that the same seed gives the same numbers on a slow
 machine."""
 CLUSTER_PLAN = Plan(chains=4, warmup=1000, draws=1000, thin=10)
 """How much the cluster model draws by default; its chains mix more slowly than those of the others."""
@@ -77,9 +77,9 @@ PANEL_PLAN = Plan(chains=8, warmup=30, draws=200, most=3200, more=0.5)
 keep two cores busy, because four share a batch."""
 
 LARGE = 1_000
-"""Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if it knows the settings:
-from about 600 areas on it is the faster one. The other takes hours to tell judges apart on larger maps, or to find the
-part that a judge knows."""
+"""Maps with more areas than this are fitted by the sampler for large maps (`study.fit.large`), if it knows the
+settings: from about 600 areas on it is the faster one. The other takes hours to tell judges apart on larger maps, or to
+find the part that a judge knows."""
 LARGE_PLAN = Plan(chains=16, warmup=20, draws=250, most=2000, more=0.5)
 """For large maps: with tens of thousands of areas some R-hats are large by chance, and it takes this many draws from
 this many chains to bring the largest below 1.01."""

@@ -280,16 +280,6 @@ class StudyPlan(Displayed):
         ]
         return pd.DataFrame(rows, columns=["design", "comparisons", "measure", "estimate", "low", "high"])
 
-    def grid_frame(self) -> "pd.DataFrame":
-        """Return the grid as a table, one row per study: judges, per_judge, hours and every measure."""
-        import pandas as pd
-
-        answers, judges = np.meshgrid(self.answers, self.panels, indexing="ij")
-        measured = {name: self.over_grid(name)[:-1].ravel() for name in Merits._fields}
-        return pd.DataFrame(
-            {"judges": judges.ravel(), "per_judge": answers.ravel(), "hours": self.hours.ravel(), **measured}
-        )
-
     def to_dict(self) -> dict[str, object]:
         """Return everything a program might want, ready for JSON: numbers outside the simulated range are null."""
         expected = {

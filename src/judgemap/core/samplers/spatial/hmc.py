@@ -19,7 +19,6 @@ draws (`slices`). λ moves freely where α² is small, and the ray leads there a
 """
 
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 import numpy as np
@@ -323,25 +322,4 @@ def likelihood(counts: PairCounts) -> Likelihood:
 def needed(model: Model, laplace: Laplace) -> bool:
     """Whether α² is poorly determined: uncertain by Laplace's approximation, or by answers that never conflict."""
     fixed = isinstance(model.variance, FixedVariance)
-    return not fixed and (laplace.log_variance_sd > WIDE or consistent(model))
-
-
-def consistent(model: Model) -> bool:
-    """Whether no answers contradict each other, directly or in a cycle.
-
-    >>> chain, circle = count_pairs([0, 1], [1, 2], 3), count_pairs([0, 1, 2], [1, 2, 0], 3)
-    >>> [consistent(Model(counts, independent(3), InverseGamma())) for counts in (chain, circle)]
-    [True, False]
-    """
-    counts = model.counts
-    won, lost = counts.wins > 0, counts.wins < counts.n
-    if (won & lost).any():
-        return False
-    sorter = TopologicalSorter[int]()
-    for i, j, first_won in zip(counts.first.tolist(), counts.second.tolist(), won.tolist(), strict=True):
-        sorter.add(*((i, j) if first_won else (j, i)))
-    try:
-        sorter.prepare()
-    except CycleError:
-        return False
-    return True
+    return not fixed and (laplace.log_variance_sd > WIDE or not model.counts.contradicted)

@@ -264,7 +264,7 @@ def estimate(counts: PairCounts) -> Estimate:
     """
     if counts.n_areas < 2:
         raise ValueError("a pair needs two areas")
-    penalty = 0.0 if _has_maximum(counts) else PENALTY
+    penalty = 0.0 if counts.tiers() == 1 else PENALTY
     ridge = penalty * np.eye(counts.n_areas)
     level = np.full_like(ridge, 1 / counts.n_areas)
 
@@ -311,14 +311,6 @@ def quasi_variances(contrasts: FloatArray) -> FloatArray:
     start = np.full(len(contrasts), np.log(contrasts[apart].mean() / 2))
     q: FloatArray = np.exp(climb(height, ascent, start, close=1e-12))
     return q
-
-
-def _has_maximum(counts: PairCounts) -> bool:
-    won, lost = counts.wins > 0, counts.wins < counts.n
-    winners, losers = np.r_[counts.first[won], counts.second[lost]], np.r_[counts.second[won], counts.first[lost]]
-    shape = (counts.n_areas, counts.n_areas)
-    graph = sparse.coo_array((np.ones(len(winners)), (winners, losers)), shape=shape)
-    return int(sparse.csgraph.connected_components(graph, directed=True, connection="strong")[0]) == 1
 
 
 def _site(counts: PairCounts, area: int) -> Site:
