@@ -6,7 +6,6 @@ import pty
 import signal
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 
 import geopandas as gpd
@@ -15,7 +14,6 @@ import pytest
 import shapely
 
 import judgemap as jm
-from judgemap.study.assess import reliability
 from judgemap.study.fit.settings import FitSettings
 
 QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
@@ -178,19 +176,6 @@ def test_other_files_beside_a_fit_are_left_alone(judgemap, edges, comparisons, t
     names = {"notes.txt", "areas.csv", "fit.json", "posterior.nc"}
     assert {path.name for path in (tmp_path / "results").iterdir()} == names
     assert jm.load_fit(tmp_path / "results").record.model == "spatial"
-
-
-def test_halves_are_fitted_once_and_while_chains_run(judgemap, edges, comparisons, tmp_path, monkeypatch):
-    called, real = [], reliability.split_half
-
-    def split_half(*given):
-        called.append(threading.current_thread())
-        return real(*given)
-
-    monkeypatch.setattr(reliability, "split_half", split_half)
-    assert judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *TINY).status == 0
-    assert len(called) == 1
-    assert called[0] is not threading.main_thread()
 
 
 @pytest.mark.parametrize("error", [np.linalg.LinAlgError("Matrix is not positive definite"), KeyboardInterrupt()])

@@ -1,10 +1,8 @@
 """`judgemap fit`: comparisons and areas in, a folder of results out; `compare` for models of judges; `prior`, drawn."""
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial, reduce
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -12,7 +10,7 @@ import typer
 
 from judgemap.cli import inputs
 from judgemap.cli.progress import sampling_progress, stoppable, without_ctrl_c
-from judgemap.core.threads import available_cores, taking_turns
+from judgemap.core.threads import available_cores
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons, Direction, read_comparisons
@@ -26,11 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from judgemap.core.model.prior import Covariance, VariancePrior
     from judgemap.study.assess.comparing import Variation
-
-LATER = "judgemap.study.assess.explain", "judgemap.report.words.tables", "h5netcdf"
-"""What is needed once chains have finished. It takes a second to load, which passes while they run."""
 
 
 @inputs.with_areas
@@ -90,7 +84,7 @@ def fit(
     data = read_comparisons(comparisons, areas, cast("Direction", winner_is))
     threads = cores or available_cores()
     with stoppable(), sampling_progress() as watch:
-        result = settings.run(data, areas, cores=threads, memory=memory, watch=watch, meanwhile=partial(_prepare, data))
+        result = settings.run(data, areas, cores=threads, memory=memory, watch=watch)
     result = _save_and_judge(result, data, output)
     if as_json:
         typer.echo(json.dumps(result.record.to_dict(), indent=2, ensure_ascii=False))
@@ -111,28 +105,14 @@ def fit(
             typer.echo("\n" + table.round(3).to_string(index=False) + f"\nThe table is in {output}/sensitivity.csv")
 
 
-def _prepare(data: Comparisons, covariance: "Covariance", variance: "VariancePrior") -> None:
-    """Load and work out, while chains run, what follows them."""
-    for name in LATER:
-        import_module(name)
-    from judgemap.study.assess.explain import prepare
-    from judgemap.study.assess.judges import Belief
-
-    prepare(data, Belief(covariance, variance))
-
-
 def _save_and_judge(result: Fit, data: Comparisons, folder: Path) -> Fit:
-    """Save a fit and meanwhile assess it; Ctrl-C stops only the latter."""
-    from judgemap.study.assess.explain import judge
+    """Save a fit and then assess it; Ctrl-C stops only the latter."""
+    with without_ctrl_c():
+        result.save(folder)
+    with stoppable(f"the fit is in {folder}/, but was not assessed"):
+        from judgemap.study.assess.explain import judge
 
-    with taking_turns(), ThreadPoolExecutor(1) as beside:
-        saved = beside.submit(result.save, folder)
-        try:
-            with stoppable(f"the fit is in {folder}/, but was not assessed"):
-                result = judge(result, data)
-        finally:
-            with without_ctrl_c():
-                saved.result()
+        result = judge(result, data)
     result.save_verdict(folder)
     return result
 

@@ -1,12 +1,7 @@
-"""Keep BLAS to one thread: small matrices are faster that way, and rounding does not depend on the number of cores.
-
-What runs beside the chains must not keep them waiting either.
-"""
+"""Keep BLAS to one thread: small matrices are faster that way, and rounding does not depend on the number of cores."""
 
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 
 import scipy.linalg  # noqa: F401 - loads its own BLAS, which must be there before we look for libraries
@@ -39,28 +34,6 @@ def one_thread() -> AbstractContextManager[object]:
 def _libraries() -> ThreadpoolController:
     """Find the libraries once: scanning everything a process has loaded takes as long as a small fit's warm-up."""
     return ThreadpoolController()
-
-
-TURN = 0.0002
-
-
-@contextmanager
-def taking_turns() -> Iterator[None]:
-    """Let threads take turns in Python every `TURN` seconds inside a ``with`` block.
-
-    Usually one that computes keeps another waiting for 5 ms, several times as long as a trajectory takes.
-
-    >>> import sys
-    >>> with taking_turns():
-    ...     round(sys.getswitchinterval(), 6)
-    0.0002
-    """
-    usual = sys.getswitchinterval()
-    sys.setswitchinterval(TURN)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(usual)
 
 
 def available_cores() -> int:

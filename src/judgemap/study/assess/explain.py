@@ -1,7 +1,6 @@
 """Everything said about a fit beyond its tables, computed once; pages and pictures only format it."""
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -12,13 +11,12 @@ import pandas as pd
 
 from judgemap.core.assess.posterior import p_tops
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import PredictiveCheck, predictive_check
 from judgemap.study.assess.findings import Findings, Parameter
-from judgemap.study.assess.judges import Belief, judge_table, others_chances, stands_out, surprising_answers
-from judgemap.study.assess.reliability import Reliability, reliability, reliability_over_time, whole_halves
+from judgemap.study.assess.judges import judge_table, stands_out, surprising_answers
+from judgemap.study.assess.reliability import Reliability, reliability, reliability_over_time
 from judgemap.study.assess.verdict import Subject, Verdict, judge_fit
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
@@ -251,15 +249,6 @@ def _splits(n_areas: int) -> int:
     return int(np.clip(10_000 // n_areas, 20, 100))
 
 
-def prepare(data: Comparisons, belief: Belief) -> None:
-    """Work out what a verdict needs but draws do not change, so that it is there when chains have finished."""
-    if len(data.ids) > LARGE:
-        return
-    with one_thread():
-        others_chances(data, belief)
-        whole_halves(data, belief, _splits(len(data.ids)), SEED)
-
-
 def judge(fit: Fit, data: Comparisons) -> Fit:
     """Return the fit with its verdict.
 
@@ -268,11 +257,7 @@ def judge(fit: Fit, data: Comparisons) -> Fit:
     >>> judge(jm.fit_spatial(data, areas, seed=1, judges="alike", chains=4, draws=500), data).verdict.headline
     'Sound'
     """
-    with ThreadPoolExecutor(1) as beside:
-        table = beside.submit(lambda: fit.areas)  # mostly sorting, which another core can do meanwhile
-        verdict = Explanation(fit, data).verdict
-        table.result()
-    return fit.judged(verdict)
+    return fit.judged(Explanation(fit, data).verdict)
 
 
 def checked(fit: Fit, told: Explanation | None = None) -> tuple[Fit, PredictiveCheck | None]:

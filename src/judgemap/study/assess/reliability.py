@@ -8,7 +8,6 @@ reflect differences between judges, and they are lower if judges differ.
 """
 
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from itertools import combinations
 from math import comb
 
@@ -130,8 +129,11 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     check_areas(fit, data)
     answers = data.where(data.decided)
     with one_thread():
-        measured = _measure(answers, whole_halves(data, belief_of(fit), splits, seed), fit.risk)
-        if not isinstance(fit, PanelFit) or not fit.settings.differ or len(answers) < FEWEST:
+        early, belief, halves = len(answers) < FEWEST, belief_of(fit), np.empty(0)
+        if not early:
+            halves = split_half(np.random.default_rng(seed), answers, belief, splits, whole_fit(data, belief))
+        measured = _measure(answers, halves, fit.risk)
+        if not isinstance(fit, PanelFit) or not fit.settings.differ or early:
             return measured
         population, rng = fit.strengths, np.random.default_rng([seed, splits])
         # Uncertainty about the map's scale α makes whole draws larger or smaller, which does not affect correlations.
@@ -215,15 +217,6 @@ def split_half(
         one, two = (quick_fit(answers.counts_of(side), same, whole).mean for side in sides)
         correlations.append(pearson(one, two))
     return np.array(correlations)
-
-
-@lru_cache(maxsize=1)
-def whole_halves(data: Comparisons, belief: Belief, splits: int, seed: int) -> FloatArray:
-    """Return `split_half` of all decided answers; cached, because it can be worked out while chains still run."""
-    answers = data.where(data.decided)
-    if len(answers) < FEWEST:
-        return np.empty(0)
-    return split_half(np.random.default_rng(seed), answers, belief, splits, whole_fit(data, belief))
 
 
 def _measure(answers: Comparisons, halves: FloatArray, draws: FloatArray) -> Reliability:

@@ -315,7 +315,7 @@ def _sampled(data: Comparisons, counts: PairCounts, areas: Areas, covariance: Co
         panel = PanelModel(judged, covariance, settings.variance, parts)
         return sample_panel(rng, panel, run.plan, run.cores, run.watch)
 
-    draws, seconds = run.timed(drawn, covariance)
+    draws, seconds = run.timed(drawn)
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     samples, scalars = name_scalars(samples, draws, parts.ties, settings.variance)
     samples = name_judges(samples, draws, used.judges, sign)

@@ -9,7 +9,6 @@ import secrets
 import shlex
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
@@ -32,7 +31,7 @@ from judgemap.core.model.prior import (
     independent,
 )
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, Watcher
-from judgemap.core.threads import one_thread, taking_turns
+from judgemap.core.threads import one_thread
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
@@ -654,14 +653,12 @@ class FitSettings:
         cores: int = 1,
         memory: float | None = None,
         watch: Watcher | None = None,
-        meanwhile: "Meanwhile | None" = None,
     ) -> "Fit":
         """Fit the model.
 
         ``covariance`` is a correlation of areas built in Python, for the spatial model, in place of ``prior``;
         ``cores`` is the number of threads, which does not affect the numbers; ``memory`` is how many gigabytes a fit of
-        a large map may use, by default whatever is free; ``watch`` is called with the draws so far; ``meanwhile`` is
-        called once, with the correlation of areas and the prior of α², and may take as long as the chains run.
+        a large map may use, by default whatever is free; ``watch`` is called with the draws so far.
         """
         from judgemap.study.fit.fitting import fit  # imported here because it imports this module
 
@@ -680,7 +677,7 @@ class FitSettings:
         if watch is not None and not callable(watch):
             raise StudyError(f"watch must be a function, which is called with the draws so far, received {watch!r}")
         chosen, why = self.chosen_for(data, len(areas))
-        run = Run(chosen, chosen.plan_for(len(areas)), cores, memory, watch, why, meanwhile)
+        run = Run(chosen, chosen.plan_for(len(areas)), cores, memory, watch, why)
         return fit(run, data, areas, covariance).remembering(answers=data)
 
     def options(self) -> list[str]:
@@ -751,9 +748,6 @@ SETTINGS: dict[str, Setting] = {each.name: each.metadata["setting"] for each in 
 DEFAULTS: dict[str, object] = {each.name: each.default for each in fields(FitSettings) if each.name != "seed"}
 
 
-Meanwhile = Callable[[Covariance, VariancePrior], object]
-
-
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run of some settings on one map: how much is drawn, with what, and who watches."""
@@ -765,18 +759,10 @@ class Run:
     watch: Watcher | None = None
     why: str = ""
     """Why judges differ or are alike."""
-    meanwhile: "Meanwhile | None" = None
 
-    def timed(
-        self, sampling: Callable[[np.random.Generator], Draws], covariance: Covariance | None = None
-    ) -> tuple[Draws, float]:
-        """Sample, and return the draws and all seconds they took; if sampling breaks down, say so in a sentence.
-
-        With the correlation of areas, `meanwhile` is called beside it; if that fails, whoever needs it will find out.
-        """
-        with one_thread(), taking_turns(), ThreadPoolExecutor(1) as beside:
-            if self.meanwhile is not None and covariance is not None:
-                beside.submit(self.meanwhile, covariance, self.settings.variance)
+    def timed(self, sampling: Callable[[np.random.Generator], Draws]) -> tuple[Draws, float]:
+        """Sample, and return the draws and all seconds they took; if sampling breaks down, say so in a sentence."""
+        with one_thread():
             began = time.perf_counter()
             try:
                 draws = sampling(np.random.default_rng(self.settings.seed))
