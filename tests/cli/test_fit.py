@@ -6,6 +6,7 @@ import pty
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 
 import geopandas as gpd
