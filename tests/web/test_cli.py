@@ -12,6 +12,7 @@ from judgemap.cli.study import app
 from judgemap.errors import StudyError
 from judgemap.web import start
 from judgemap.web.judge.models import Answer, Judge
+from judgemap.web.results.models import BriefingWords
 from judgemap.web.start import ServerOptions, remember_address
 from judgemap.web.studies.models import Study
 
@@ -90,6 +91,13 @@ def test_nobody_else_reads_the_database_in_a_folder_that_others_read(study_comma
 def test_links_as_qr_codes(drafted, tmp_path):
     links = json.loads(drafted("invite", "wards", "--judges", "2", "--qr", "codes", "--json"))
     assert {path.stem for path in (tmp_path / "codes").glob("*.svg")} == {each["judge"] for each in links}
+
+
+def test_new_takes_over_what_the_briefing_is_to_say(drafted, tmp_path):
+    (tmp_path / "study.toml").write_text(f'{STUDY}[briefing]\nauthor = "A. Name"\nnext_steps = "Visit Ash."\n')
+    drafted("new", "study.toml")
+    (words,) = BriefingWords.objects.all()
+    assert (words.study.slug, words.author, words.next_steps) == ("wards-2", "A. Name", "Visit Ash.")
 
 
 def test_new_says_what_was_found_and_what_comes_next(study_command, areas, tmp_path):

@@ -50,11 +50,6 @@ def test_behind_tls_cookies_are_secure_and_the_browser_remembers():
     assert "cj.example.org" in hosts
 
 
-@pytest.mark.parametrize(("wish", "told"), [({}, False), ({"JUDGEMAP_HSTS_PRELOAD": "yes"}, True)])
-def test_preload_is_only_asked_for_on_request(wish, told):
-    assert settings_with(["SECURE_HSTS_PRELOAD"], JUDGEMAP_URL="https://cj.example.org", **wish) == [told]
-
-
 @pytest.mark.parametrize("key", ["short", "a" * 60, "0123456789" * 3])
 def test_a_secret_key_that_can_be_guessed_is_refused(key, monkeypatch, tmp_path):
     monkeypatch.setenv("JUDGEMAP_SECRET_KEY", key)

@@ -64,6 +64,10 @@ def worker(data: DataFolder = DATA) -> None:
     from judgemap.web import start
 
     start.connect(data)
+    from judgemap.web.server.readers import missing_walls
+
+    if sentence := missing_walls():
+        typer.echo(sentence)
     typer.echo(f"judgemap is making fits for the studies in {start.database_name()}. Stop it with Ctrl-C.")
     start.work()
 

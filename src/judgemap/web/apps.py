@@ -26,6 +26,7 @@ class WebConfig(AppConfig):
         from judgemap.web.results import actions, forgetting, models, resuming
         from judgemap.web.server.jobs import worker_round
         from judgemap.web.studies.keeping import remove_due, study_goes
+        from judgemap.web.studies.making import study_made
         from judgemap.web.studies.models import begin_log
 
         post_migrate.connect(begin_log, sender=apps.get_app_config("studies"))
@@ -33,6 +34,7 @@ class WebConfig(AppConfig):
         chores = (self._now_and_then, remove_due, retention.keep_promises, Upkeep(), actions.ask_where_due)
         told: dict[Signal, tuple[Callable[..., object], ...]] = {
             worker_round: (*chores, resuming.remove_unneeded),
+            study_made: (actions.take_words,),
             judge_withdraws: (retention.note_withdrawal, forgetting.forget_judge),
             answers_go: (forget_counts, forgetting.forget_everybody),
             study_goes: (retention.remove_judges, forgetting.remove_fits),

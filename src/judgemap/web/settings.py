@@ -14,7 +14,6 @@
 | ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer over time | 4 |
 | ``JUDGEMAP_LOG_LEVEL`` | how much is logged, to standard error | WARNING |
 | ``JUDGEMAP_LOG_FORMAT`` | ``lines`` for people, or ``json``, an object on each line, for programs | lines |
-| ``JUDGEMAP_HSTS_PRELOAD`` | ``yes`` asks browsers to treat the domain as https-only even before the first visit | no |
 """
 
 import os
@@ -332,9 +331,8 @@ SECURE_SSL_REDIRECT = BEHIND_TLS
 SECURE_REDIRECT_EXEMPT = [r"^healthz$"]
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if BEHIND_TLS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = BEHIND_TLS
-SECURE_HSTS_PRELOAD = BEHIND_TLS and read_choice("JUDGEMAP_HSTS_PRELOAD", ("no", "yes")) == "yes"
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
-"""W021 asks for preloading. Leaving browsers' preload lists takes months, for every subdomain: only on request."""
+"""W021 asks for preloading. Leaving browsers' preload lists takes months, for every subdomain."""
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_TLS else None
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000

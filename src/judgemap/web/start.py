@@ -115,6 +115,9 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
         host = f"[{options.host}]" if ":" in options.host else options.host
         os.environ["JUDGEMAP_HOSTS"] = ",".join(filter(None, (os.environ.get("JUDGEMAP_HOSTS"), host)))
     connect(options.data, create=True)  # reads the hosts
+    from judgemap.web.server.database import too_many_connections
+    from judgemap.web.server.readers import missing_walls
+
     use_own_folder()
     check_machine(new_key=options.new_key)
     keep_withdrawals()
@@ -122,7 +125,8 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     first_researcher(options, say)
     remember_address(options)
     processes = options.processes or default_processes()
-    say_what_is_missing(processes, options.workers, say)
+    for sentence in filter(None, (missing_walls(), too_many_connections(processes, options.workers))):
+        say(sentence)
     say(f"judgemap is serving {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
     server = restarting()(
         "judgemap.web.wsgi:gateway",
@@ -174,22 +178,10 @@ def check_machine(*, new_key: bool = False) -> None:
         )
 
 
-def say_what_is_missing(processes: int, workers: int, say: Callable[[str], None]) -> None:
-    """Warn whoever starts the server about what this machine or its database lacks."""
-    from judgemap.web.server.database import too_many_connections
-    from judgemap.web.server.readers import missing_sentence
-    from judgemap.web.server.sandbox import missing_walls
-
-    if walls := missing_walls():
-        say(missing_sentence(walls))
-    if sentence := too_many_connections(processes, workers):
-        say(sentence)
-
-
-def work(parent: int | None = None) -> None:
+def work() -> None:
     """Make fits until SIGTERM; as the child of a server, use its settings and stop when it is gone."""
     os.umask(PRIVATE)
-    if parent is not None:
+    if SERVER in os.environ:
         import django
 
         django.setup()
@@ -198,7 +190,7 @@ def work(parent: int | None = None) -> None:
     from judgemap.web.results.running import warm_up
     from judgemap.web.server import worker
 
-    worker.work(warm_up, parent)
+    worker.work(warm_up)
 
 
 def export(slug: str, path: str) -> None:

@@ -24,7 +24,6 @@ FIT = FITS + "<int:number>/"
 KEY = r"^account/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$"
 NAMED: dict[str, list[URLPattern]] = {
     "judge": [
-        path("j/<slug:token>", pages.short),
         path("j/<slug:token>/", pages.home, name="home"),
         path("j/<slug:token>/consent", pages.consent, name="consent"),
         path("j/<slug:token>/answer", pages.answer, name="answer"),

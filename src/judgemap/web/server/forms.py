@@ -7,6 +7,7 @@ from functools import lru_cache
 import nh3
 from django import forms
 from django.forms.renderers import TemplatesSetting
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 
@@ -31,6 +32,11 @@ def sentence(error: StudyError) -> str:
     text = str(error)
     named = "." in text.partition(" ")[0][:-1]  # it begins with a file's name, which stays as it is
     return f"{text if named else text[:1].upper() + text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
+
+
+def by_script(request: HttpRequest) -> bool:
+    """Say whether a request comes from a page's script and not from the browser itself."""
+    return "application/json" in request.headers.get("Accept", "")
 
 
 class StudyForm(forms.Form):

@@ -4,7 +4,6 @@ At most two such processes run at a time on this machine, whichever process asks
 """
 
 import fcntl
-import logging
 import os
 import re
 import subprocess
@@ -19,9 +18,9 @@ from pathlib import Path
 from django.conf import settings
 
 from judgemap.errors import StudyError
-from judgemap.web.server.sandbox import NEWS, WALLS
+from judgemap.web.server import sandbox
+from judgemap.web.server.sandbox import NEWS
 
-logger = logging.getLogger(__name__)
 READERS = 2
 MOST_WAITING = 3
 """How many files may wait in one process; each holds a thread that researchers' pages also need."""
@@ -106,20 +105,11 @@ def _all_of(reader: "subprocess.Popen[bytes]") -> bytes:
     return reader.stdout.read() if reader.stdout else b""
 
 
-@cache
-def warn_of_missing(walls: tuple[str, ...]) -> None:
-    """Log, once per process, that this machine cannot confine readers as it should."""
-    if walls:
-        logger.warning("%s", missing_sentence(walls))
-
-
-def missing_sentence(walls: Sequence[str]) -> str:
-    """Say which walls are missing, and what they are for.
-
-    >>> missing_sentence(["Landlock"])
-    'Uploaded maps are read without Landlock (no files but its own): this system does not offer it.'
-    """
-    named = " and ".join(f"{name} ({WALLS[name]})" for name in walls)
+def missing_walls() -> str:
+    """Say which walls this machine lacks, and what they are for; empty if it has them all."""
+    if not (walls := sandbox.missing_walls()):
+        return ""
+    named = " and ".join(f"{name} ({sandbox.WALLS[name]})" for name in walls)
     return f"Uploaded maps are read without {named}: this system does not offer {'it' if len(walls) == 1 else 'them'}."
 
 

@@ -30,6 +30,7 @@ PATIENCE = 3.0
 SECONDS_BETWEEN_LOOKS = 0.5
 SECONDS_BETWEEN_RESTARTS = 1.0
 SECONDS_TO_END = 20.0
+"""After this many seconds, a process whose server is gone ends even in the middle of its work."""
 SERVER = "JUDGEMAP_SERVER_PROCESS"
 """The environment variable in which a server gives its processes its process id."""
 NO_WORKERS = "JUDGEMAP_NO_WORKERS"
@@ -37,7 +38,7 @@ NO_WORKERS = "JUDGEMAP_NO_WORKERS"
 COMMAND = """import signal
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 from judgemap.web import start
-start.work({parent})
+start.work()
 """
 FILES = 512
 """How many files a process may open besides its connections."""
@@ -92,7 +93,7 @@ def restarting() -> Any:  # noqa: ANN401 - granian's types are its own
 def end_with_server() -> None:
     """End this process when its server is gone, even if that was killed: otherwise it would hold the port for ever.
 
-    Nothing happens if no server gave its id, as when another program than granian runs the application.
+    Nothing happens if no server gave its id, as for a worker that runs by itself.
     """
     server = os.environ.get(SERVER, "")
     if server.isdecimal():
@@ -169,8 +170,7 @@ class Workers:
 
     @staticmethod
     def _launch() -> "subprocess.Popen[bytes]":
-        code = COMMAND.format(parent=os.getpid())
-        return subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
+        return subprocess.Popen([sys.executable, "-c", COMMAND], stdin=subprocess.DEVNULL)
 
 
 PREFIX = "judgemap-process-"

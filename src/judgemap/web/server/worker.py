@@ -16,14 +16,12 @@ from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from judgemap.web.server.database import is_outage
 from judgemap.web.server.jobs import HERE, LANES, SILENCE, STOPPING, claim_next, kinds, let_go, worker_round
-from judgemap.web.server.supervise import sweep
+from judgemap.web.server.supervise import end_with_server, sweep
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_LOOKS = 0.2
 SECONDS_BETWEEN_ROUNDS = 5.0
 SECONDS_BETWEEN_BEATS = 2.0
-SECONDS_TO_END = 10.0
-"""After this many seconds, a worker whose server is gone ends even in the middle of a job."""
 NICENESS = 5
 """Judges are served before jobs are done."""
 MOST_LEFT = 3
@@ -32,13 +30,14 @@ LEFT: deque[Iterator[None]] = deque()
 """The remaining steps of finished jobs; a worker does them while no other job waits."""
 
 
-def work(prepare: Callable[[], None], parent: int | None = None) -> None:
-    """Do jobs until SIGTERM or Ctrl-C, or until the process ``parent`` is gone; call ``prepare`` first.
+def work(prepare: Callable[[], None]) -> None:
+    """Do jobs until SIGTERM or Ctrl-C, or until the server whose child this is has gone; call ``prepare`` first.
 
     Preparing may take a minute of compiling, and ends with the process: it is no job that would have to be put back.
     """
     os.nice(NICENESS)
-    threading.Thread(target=_beat, args=(parent,), daemon=True).start()
+    end_with_server()
+    threading.Thread(target=_beat, daemon=True).start()
     threading.Thread(target=_now_and_then, args=(go_round,), daemon=True).start()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, _stop)
@@ -135,15 +134,9 @@ def _stop(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001 - a sig
     STOPPING.set()
 
 
-def _beat(parent: int | None) -> None:
-    """Report every two seconds that this process's jobs are alive; end the process if the server is gone."""
-    ending: float | None = None
+def _beat() -> None:
+    """Report every two seconds that this process's jobs are alive."""
     while True:
-        if parent is not None and os.getppid() != parent and ending is None:
-            os.kill(os.getpid(), signal.SIGTERM)
-            ending = time.monotonic() + SECONDS_TO_END
-        if ending is not None and time.monotonic() > ending:
-            os._exit(1)
         try:
             for kind, key in list(HERE):
                 kind.still_here(key)

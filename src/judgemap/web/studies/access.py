@@ -19,7 +19,7 @@ from judgemap.errors import StudyError
 from judgemap.web.accounts.actions import find_researcher
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.errors import Forbidden
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import by_script, sentence
 from judgemap.web.studies.editing import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
@@ -101,7 +101,7 @@ def study_page(view: View) -> View:
 
 def _refused(request: HttpRequest, study: Study, error: StudyError) -> HttpResponseBase:
     """Say why something was not done, on the page of the study, or on the list if the study is gone."""
-    if "application/json" in request.headers.get("Accept", ""):
+    if by_script(request):
         return JsonResponse({"said": sentence(error)}, status=400)
     messages.error(request, sentence(error))
     there = studies_of(researcher_of(request)).filter(slug=study.slug).exists()

@@ -1,10 +1,12 @@
 """Making a study: its areas are drawn and written in short turns, and appear with the last one."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString
@@ -12,36 +14,34 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.geo.drawing import Drawings, MadeTile, draw_areas, stored_path
+from judgemap.geo.drawing import MadeTile, draw_areas, stored_path
 from judgemap.geo.figures import regions_in
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.server.database import delete_in_turns, insert_in_turns
+from judgemap.web.server.database import insert_in_turns
+from judgemap.web.server.readers import Hear, unheard
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import prepare_design
 from judgemap.web.studies.editing import add_version, check_definition, check_end, check_languages, check_size
+from judgemap.web.studies.keeping import remove_study
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, Tile
 
 EDGE_BYTES = 60
 DRAWN = 0.7
 """About how much of the work is drawing the areas, as a share."""
-TRIES = 5
 LONGEST_MAKING = timedelta(hours=1)
-Tell = Callable[[float, str], None]
-"""Called with the share of the work that is done, 0 to 1, and what is being done."""
-
-
-def unheard(share: float, doing: str) -> None:
-    """Ignore progress."""
+MOST_OF_A_NAME = 1_000
+study_made = Signal()
+"""Sent with ``study``, its ``definition`` and its ``owner``, so that other apps take what they need."""
 
 
 def create_study(
     definition: StudyDefinition,
     areas: Areas,
     owner: Researcher | None = None,
-    tell: Tell = unheard,
+    tell: Hear = unheard,
     regions: Sequence[str] = (),
 ) -> Study:
     """Make a draft of a study, with its areas, its edges and version 1; ``tell`` is called with the progress.
@@ -56,15 +56,39 @@ def create_study(
     check_definition(definition)
     check_end(definition.answers_until)
     check_size(len(areas))
-    remove_unfinished()
+    for left in Study.objects.filter(current=None, deleted_at=None, created_at__lt=timezone.now() - LONGEST_MAKING):
+        remove_study(left)
     drawings = draw_areas(areas, lambda share: tell(DRAWN * share, "Drawing the areas."))
     tell(DRAWN, "Preparing the choice of pairs.")
     packed = prepare_design(definition.design, areas.graph, definition.recommended)
-    rows = _areas(areas, drawings, regions or regions_in(areas.names))
-    whole = WholeMap(list(rows), _edges(areas), drawings.outline, drawings.tiles)
-    return store_study(
-        definition, whole, packed, owner, lambda share: tell(DRAWN + (1 - DRAWN) * share, "Storing the areas.")
+    regions = regions or regions_in(areas.names)
+    rows = [
+        Area(
+            position=i,
+            code=areas.ids[i],
+            name=areas.names[i],
+            region=regions[i],
+            outline=drawings.geojson[i],
+            scene=drawings.scenes[i],
+            rings=drawings.rings[i],
+            label_x=label_x,
+            label_y=label_y,
+        )
+        for i, (label_x, label_y) in enumerate(drawings.labels)
+    ]
+    bridges = {tuple(sorted(areas.index([each.a, each.b]).tolist())) for each in areas.bridges}
+    edges = (
+        (i, j, Edge.Origin.BRIDGE if (i, j) in bridges else Edge.Origin.BORDER) for i, j in areas.graph.edges.tolist()
     )
+    study = store_study(
+        definition,
+        WholeMap(rows, edges, drawings.outline, drawings.tiles),
+        packed,
+        owner,
+        lambda share, doing: tell(DRAWN + (1 - DRAWN) * share, doing),
+    )
+    study_made.send(Study, study=study, definition=definition, owner=owner)
+    return study
 
 
 class WholeMap(NamedTuple):
@@ -81,14 +105,22 @@ def store_study(
     whole: WholeMap,
     packed_design: bytes | None,
     owner: Researcher | None,
-    tell: Callable[[float], None] = lambda share: None,  # noqa: ARG005
+    tell: Hear = unheard,
 ) -> Study:
     """Write a new study, in short turns; ``tell`` is called with the share of the areas that is written."""
     study = _new_study(definition.title, whole.outline)
-    insert_in_turns(
-        _rows_of(study, whole.areas, tell), lambda area: len(area.outline) + len(area.scene) + len(area.rings)
-    )
-    insert_in_turns(_edge_rows(study, whole.edges), lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
+
+    def areas() -> Iterator[Area]:
+        for place, area in enumerate(whole.areas):
+            tell(place / len(whole.areas), "Storing the areas.")
+            area.study = study
+            yield area
+
+    insert_in_turns(areas(), lambda area: len(area.outline) + len(area.scene) + len(area.rings))
+    keys = list(Area.objects.filter(study=study).order_by("position").values_list("pk", flat=True))
+    edges = ((*sorted((keys[i], keys[j])), origin) for i, j, origin in whole.edges)
+    rows = (Edge(study=study, a_id=a, b_id=b, origin=origin) for a, b, origin in edges)
+    insert_in_turns(rows, lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
     insert_in_turns((Tile(study=study, **each._asdict()) for each in whole.tiles), lambda tile: len(tile.content))
     if whole.outline and not whole.tiles:
         Drawing.objects.create(study=study, paths=draw_paths(whole.areas))
@@ -101,68 +133,15 @@ def store_study(
     return study
 
 
-def _rows_of(study: Study, areas: Sequence[Area], tell: Callable[[float], None]) -> Iterator[Area]:
-    for place, area in enumerate(areas):
-        tell(place / len(areas))
-        area.study = study
-        yield area
-
-
-def remove_unfinished() -> None:
-    """Remove the studies that were being made when their process was killed."""
-    left = Study.objects.filter(current=None, deleted_at=None, created_at__lt=timezone.now() - LONGEST_MAKING)
-    for study in left:
-        delete_in_turns(Edge.objects.filter(study=study))
-        delete_in_turns(Tile.objects.filter(study=study))
-        delete_in_turns(Area.objects.filter(study=study))
-        study.delete()
-
-
 def _new_study(title: str, outline: str) -> Study:
-    """Make the row of a study under a free name; if two are made at once, one finds it taken and tries the next."""
-    for _attempt in range(TRIES):
-        try:
-            with transaction.atomic():
-                return Study.objects.create(slug=_free_slug(title), outline=outline)
-        except IntegrityError:
-            continue
-    raise StudyError(_("several studies with this title are being made at once; try again"))
-
-
-def _areas(areas: Areas, drawings: Drawings, regions: Sequence[str]) -> Iterator[Area]:
-    for i, (label_x, label_y) in enumerate(drawings.labels):
-        yield Area(
-            position=i,
-            code=areas.ids[i],
-            name=areas.names[i],
-            region=regions[i],
-            outline=drawings.geojson[i],
-            scene=drawings.scenes[i],
-            rings=drawings.rings[i],
-            label_x=label_x,
-            label_y=label_y,
-        )
-
-
-def _edges(areas: Areas) -> Iterator[tuple[int, int, str]]:
-    bridges = {tuple(sorted(areas.index([each.a, each.b]).tolist())) for each in areas.bridges}
-    for i, j in areas.graph.edges.tolist():
-        yield i, j, Edge.Origin.BRIDGE if (i, j) in bridges else Edge.Origin.BORDER
-
-
-def _edge_rows(study: Study, edges: Iterable[tuple[int, int, str]]) -> Iterator[Edge]:
-    rows = list(Area.objects.filter(study=study).order_by("position").values_list("pk", flat=True))
-    for i, j, origin in edges:
-        yield Edge(study=study, a_id=min(rows[i], rows[j]), b_id=max(rows[i], rows[j]), origin=origin)
-
-
-def _free_slug(title: str) -> str:
+    """Make the row of a study under a free name."""
     base = slugify(title)[:50].strip("-") or "study"
-    taken: Sequence[str] = list(Study.objects.filter(slug__startswith=base).values_list("slug", flat=True))
-    slug, number = base, 2
-    while slug in taken:
-        slug, number = f"{base}-{number}", number + 1
-    return slug
+    for number in range(1, MOST_OF_A_NAME):
+        slug = base if number == 1 else f"{base}-{number}"
+        if not Study.objects.filter(slug=slug).exists():
+            with suppress(IntegrityError), transaction.atomic():  # another process may take the name just now
+                return Study.objects.create(slug=slug, outline=outline)
+    raise StudyError(_("too many studies have this title; choose another one"))
 
 
 def draw_paths(areas: Iterable[Area]) -> SafeString:

@@ -19,7 +19,7 @@ from judgemap.geo.basemap.kinds import BY_NAME, ENDINGS
 from judgemap.geo.basemap.tiles import needed_tiles, unpack
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.database import delete_in_turns, insert_in_turns
-from judgemap.web.server.readers import Hear, TooMuchError, reader_environment, run_reader, safe_name, warn_of_missing
+from judgemap.web.server.readers import Hear, TooMuchError, reader_environment, run_reader, safe_name
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, BaseMap, BaseMapTile, Extract, ExtractPart, Study
 
@@ -97,7 +97,6 @@ def read_extract_file(path: Path, study: Study, tell: Hear) -> Made:
             answer = json.loads(run_reader(READER, arguments, Path(folder), environment, tell, SECONDS))
         except (TooMuchError, ValueError):
             raise StudyError(TOO_MUCH) from None
-    warn_of_missing(tuple(answer["missing_walls"]))
     if "error" in answer:
         raise StudyError(answer["error"])
     tiles = [(n, x, y, base64.b64decode(tile)) for n, x, y, tile in answer["tiles"]]

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import by_script, sentence
 from judgemap.web.studies.access import reading_page, researcher_of, study_page
 from judgemap.web.studies.basemap import making as actions
 from judgemap.web.studies.basemap.pictures import WHOLE_PIXELS, Frame, kept_by_browser, picture
@@ -54,7 +54,7 @@ def change(request: HttpRequest, study: Study) -> HttpResponse:
             return _uploaded(request, study)
         _act(request, study)
     except StudyError as error:
-        if _by_script(request):
+        if by_script(request):
             return JsonResponse({"said": sentence(error)}, status=400)
         messages.error(request, sentence(error))
     return redirect(_here(study))
@@ -99,10 +99,6 @@ def _uploaded(request: HttpRequest, study: Study) -> HttpResponse:
         actions.ask_for_base_map(extract, given["credit"], by)
         return JsonResponse({"go": _here(study)})
     return JsonResponse({"extract": extract.pk})
-
-
-def _by_script(request: HttpRequest) -> bool:
-    return "application/json" in request.headers.get("Accept", "")
 
 
 def _here(study: Study) -> str:

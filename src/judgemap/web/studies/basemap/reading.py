@@ -21,7 +21,7 @@ READING = 0.6
 def main(arguments: list[str]) -> int:
     """Make the tiles and write them, or a sentence that says why that failed."""
     path, options = Path(arguments[0]), Path(arguments[1])
-    missing = confine(options.parent, LIMITS, path)
+    confine(options.parent, LIMITS, path)
     try:
         result = make(path, json.loads(options.read_text())["boxes"], options.parent)
     except StudyError as error:
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         if not out_of_memory(error):
             raise
         result = {"error": "the extract needs too much memory; choose a smaller region"}
-    sys.stdout.write(json.dumps(result | {"missing_walls": missing}))
+    sys.stdout.write(json.dumps(result))
     return 0
 
 

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judgemap.web.server.forms import StudyForm
+from judgemap.web.server.forms import StudyForm, by_script
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.basemap.pages import base_map_of
@@ -151,7 +151,7 @@ def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm | NamedEdge
     names = {"one": a.name, "other": b.name}
     apart = gettext("%(one)s and %(other)s are no longer neighbours.") % names
     news = gettext("%(one)s and %(other)s are now neighbours.") % names if edge else apart
-    if "application/json" in request.headers.get("Accept", ""):
+    if by_script(request):
         return JsonResponse(
             {"said": news, "joined": edge is not None, "lines": {} if has_tiles(study) else draw_lines(study)}
         )

@@ -35,7 +35,6 @@ from judgemap.web.server.readers import (
     run_reader,
     safe_name,
     unheard,
-    warn_of_missing,
 )  # fmt: skip
 from judgemap.web.server.sandbox import Limits
 from judgemap.web.server.tokens import make_token
@@ -404,7 +403,6 @@ def _run(
             kept = Path(folder, KEPT).read_bytes() if Path(folder, KEPT).exists() else None
         except (TooMuchError, msgspec.DecodeError):
             raise StudyError(_(TOO_MUCH)) from None
-    warn_of_missing(tuple(answer.missing_walls))
     if answer.traceback:
         logger.error("The reader of %s failed.\n%s", path.name, answer.traceback)
     if answer.error:

@@ -63,7 +63,7 @@ TOO_FEW = _(
 def main(arguments: list[str]) -> int:
     """Do what the arguments say, and write the result, or a sentence that says why that failed."""
     action, path = arguments[0], Path(arguments[1])
-    missing = confine(path.parent, limits_for(path))
+    confine(path.parent, limits_for(path))
     try:
         if action == "figures":
             answer = Answer(figures=match(path, Path(arguments[2])))
@@ -79,7 +79,7 @@ def main(arguments: list[str]) -> int:
             answer = Answer(error=NO_MEMORY, values={"file": path.name})
         else:
             answer = Answer(error=UNREADABLE, traceback=traceback.format_exc())
-    sys.stdout.write(msgspec.json.encode(msgspec.structs.replace(answer, missing_walls=missing)).decode())
+    sys.stdout.write(msgspec.json.encode(answer).decode())
     return 0
 
 

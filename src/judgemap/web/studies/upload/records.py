@@ -160,4 +160,3 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
     """What stands in the sentence for its named places."""
     field: str | None = None
     traceback: str = ""
-    missing_walls: list[str] = []
