@@ -118,8 +118,10 @@ def store_study(
 
     insert_in_turns(areas(), lambda area: len(area.outline) + len(area.scene) + len(area.rings))
     keys = list(Area.objects.filter(study=study).order_by("position").values_list("pk", flat=True))
-    edges = ((*sorted((keys[i], keys[j])), origin) for i, j, origin in whole.edges)
-    rows = (Edge(study=study, a_id=a, b_id=b, origin=origin) for a, b, origin in edges)
+    rows = (
+        Edge(study=study, a_id=min(keys[i], keys[j]), b_id=max(keys[i], keys[j]), origin=origin)
+        for i, j, origin in whole.edges
+    )
     insert_in_turns(rows, lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
     insert_in_turns((Tile(study=study, **each._asdict()) for each in whole.tiles), lambda tile: len(tile.content))
     if whole.outline and not whole.tiles:
