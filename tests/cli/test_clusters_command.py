@@ -55,13 +55,7 @@ def refused(result, sentence, folder):
 
 def test_bad_options(judgemap, edges, comparisons, tmp_path):
     words = ["fit", comparisons, *edges, "-o", tmp_path / "results", *SHORT]
-    refused(
-        judgemap(*words, "--model", "clusters", "--beta", "0"), "beta of the cluster prior must be a positive", tmp_path
-    )
-    refused(judgemap(*words, "--model", "clusters", "--affinity", "near"), "there is no affinity 'near'", tmp_path)
     refused(judgemap(*words, "--model", "clusters", "--clusters", "9"), "6 areas cannot make 9 clusters", tmp_path)
-    refused(judgemap(*words, "--model", "clusters", "--loss", "rand"), "there is no loss 'rand'", tmp_path)
     refused(judgemap(*words, "--model", "clusters", "--sensitivity", "b=1"), "there is no hyperparameter 'b'", tmp_path)
-    refused(judgemap(*words, "--sensitivity", "beta=1"), "there is no hyperparameter 'beta'", tmp_path)
     refused(judgemap(*words, "--sensitivity", "chi=1", "--alpha", "2"), "which --alpha fixes", tmp_path)
     refused(judgemap(*words, "--clusters", "2"), "needs --model clusters", tmp_path)

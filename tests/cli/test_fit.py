@@ -42,14 +42,11 @@ def test_writes_the_folder_and_prints_a_table(judgemap, edges, comparisons, tmp_
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--model", "standard"], {"model": "standard", "prior": "independent"}),
         (["--sampler", "gibbs"], {"sampler": "gibbs", "why": "the Gibbs sampler cannot tell them apart"}),
         (["--as-in-paper"], {"prior": "communicability", "hyperparameters": {"chi": 0.1, "omega": 0.1}}),
         (["--alpha-scale", "2"], {"prior": "car", "hyperparameters": {"alpha_scale": 2.0}}),
-        (["--alpha", "2"], {"hyperparameters": {"alpha2": 4.0}}),
         (["--chi", "2", "--omega", "3"], {"hyperparameters": {"chi": 2.0, "omega": 3.0}}),
         (["--winner-is", "higher"], {"winner_is": "higher", "risk": "the centred strength"}),
-        (["--prior", "graph-exponential", "--length", "0.5"], {"prior": "graph-exponential, length 0.5"}),
         (["--thin", "2"], {"plan": {"chains": 1, "warmup": 30, "draws": 10, "thin": 2}}),
     ],
 )
@@ -163,20 +160,6 @@ def test_an_earlier_fit_is_overwritten_only_by_force(judgemap, edges, comparison
     assert {path.name: path.read_bytes() for path in (tmp_path / "results").iterdir()} == before
     assert judgemap(*words[:-1], "2", "--force").status == 0
     assert json.loads((tmp_path / "results" / "fit.json").read_text())["seed"] == 2
-
-
-def test_other_files_beside_a_fit_are_left_alone(judgemap, edges, comparisons, tmp_path, monkeypatch):
-    (tmp_path / "results").mkdir()
-    monkeypatch.chdir(tmp_path / "results")
-    words = ["fit", comparisons, *edges, "-o", ".", *TINY[1:]]
-    assert judgemap(*words, "--as-in-paper").status == 0
-    (tmp_path / "results" / "notes.txt").write_text("mine")
-    assert judgemap(*words, "--force", "--model", "clusters", "--sensitivity", "beta=1").status == 0
-    assert (tmp_path / "results" / "sensitivity.csv").exists()
-    assert judgemap(*words, "--as-in-paper", "--force").status == 0
-    names = {"notes.txt", "areas.csv", "fit.json", "posterior.nc"}
-    assert {path.name for path in (tmp_path / "results").iterdir()} == names
-    assert jm.load_fit(tmp_path / "results").record.model == "spatial"
 
 
 @pytest.mark.parametrize("error", [np.linalg.LinAlgError("Matrix is not positive definite"), KeyboardInterrupt()])

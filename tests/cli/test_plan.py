@@ -77,13 +77,6 @@ def test_mistakes(judgemap, edges, tmp_path, monkeypatch, words, sentence):
     assert set(tmp_path.iterdir()) == before, "no half-written output"
 
 
-def test_a_pilot_of_another_map(judgemap, results, tmp_path):
-    (tmp_path / "others.csv").write_text("area_a,area_b\n1,2\n2,3\n")
-    result = judgemap("plan", "--edges", tmp_path / "others.csv", *QUICK, "--pilot", results)
-    assert result.status == 2
-    assert result.err.startswith("judgemap: the pilot is a fit of different areas")
-
-
 def test_ctrl_c_is_a_sentence(judgemap, edges, tmp_path, monkeypatch):
     def press(*_given, **_more):
         raise KeyboardInterrupt

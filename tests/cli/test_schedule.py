@@ -45,19 +45,6 @@ def test_same_seed_same_list_and_json(judgemap, edges, tmp_path):
     assert judgemap(*words[:-3], tmp_path / "three.csv").status == 2, "-o is needed"
 
 
-def test_a_judge_who_knows_some_areas(judgemap, edges, tmp_path):
-    (tmp_path / "knows.csv").write_text("area\nAsh\nElm\n3\n")
-    result = judgemap(
-        "schedule", *edges, "--pairs", "9", "--knows", tmp_path / "knows.csv", "-o", tmp_path / "list.csv", *SEED
-    )
-    assert result.status == 0, result.err
-    assert {row[side] for row in read(tmp_path / "list.csv") for side in ("left_name", "right_name")} == {
-        "Ash",
-        "Elm",
-        "Cedar",
-    }
-
-
 def test_weights_of_ones_own(judgemap, edges, tmp_path):
     (tmp_path / "weights.csv").write_text("area_a,area_b,weight\n1,2,1\n2,3,1\n")
     words = ["--weights", tmp_path / "weights.csv", "--no-connected", "--spacing", "0"]

@@ -42,14 +42,6 @@ def test_the_unit_passes_systemds_own_check(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.parametrize(
-    "path", [*sorted((CHECKOUT / ".github").rglob("*.yml")), CHECKOUT / "CITATION.cff"], ids=lambda path: path.name
-)
-def test_workflows_templates_and_citation_are_yaml(path):
-    yaml = pytest.importorskip("yaml")
-    assert yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
 def test_the_services_of_the_compose_file():
     yaml = pytest.importorskip("yaml")
     services = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]

@@ -135,13 +135,6 @@ def city():
     return chicago()
 
 
-def test_chicago_is_whole(city):
-    assert len(city) == 77
-    assert sorted(map(int, city.ids)) == list(range(1, 78))
-    assert city.graph.components().max() == 0
-    assert city.bridges == ()
-
-
 def test_chicagos_neighbours(city):
     """The Loop's neighbours are those that everybody knows; four areas meet at one corner, digitised 11 cm apart."""
     adjacency = city.graph.adjacency()

@@ -156,12 +156,6 @@ def test_judges_are_counted_and_not_named(bare_study, read_page):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_notes_are_told(bare_fit, read_page):
-    noted = replace(bare_fit, record=replace(bare_fit.record, notes=(Note(NoteKind.MAP, "A note of the map."),)))
-    assert "A note of the map." in read_page(briefing(noted)).words
-
-
-@pytest.mark.usefixtures("undrawn")
 def test_the_fit_is_held_against_others(document, fit, others, bare_fit):
     """The paper's table with a judge left out or on their own, computed again from the draws."""
     assert "What if it had been done differently?" in document.headings

@@ -96,18 +96,6 @@ def test_areas_that_were_never_compared(ring):
     assert "placed by the assumptions alone" in standard
 
 
-def test_areas_that_were_seldom_compared_are_named_with_their_number(ring):
-    data = compared(ring, [(0, 1), (1, 2), (0, 2), (3, 4), (3, 0)] * 8 + [(5, 4), (5, 0)])
-    fit = jm.fit_spatial(data, ring, alpha=2.0, **SHORT, as_in_paper=True)
-    seen = front.pair_counts(fit).per_area()
-    assert seen.tolist() == [25, 16, 16, 16, 9, 2]
-    assert "fewer than half as many: Fir (2)." in points_of(fit)["Much about areas that were rarely compared"]
-    assert (
-        "Fir, with the fewest comparisons (2), leans on its neighbours Ash and Elm."
-        in (points_of(fit)["Sharp steps between neighbours"])
-    )
-
-
 def test_what_was_not_decided(ring, read_page):
     pairs = [(0, k) for k in range(1, 6)] * 4
     outcome = ("tie", "skipped", "unknown", "tie", *("left",) * 16)
@@ -165,23 +153,6 @@ def test_methods_state_what_was_done(bare_fit, sampler):
         assert fact in said, fact
     assert ("Polson et al., 2013" in said) == (sampler == "gibbs")
     assert ("Shahbaba et al., 2014" in said) == (sampler == "hmc")
-
-
-def test_methods_of_other_priors(bare_study, fit, study):
-    standard = jm.fit_standard(bare_study.data, bare_study.areas, alpha=2.0, **SHORT, as_in_paper=True)
-    [said] = methods.methods(standard)
-    assert "λ ~ N(0, α²I)" in said
-    assert "α was fixed at 2." in said
-    assert "Seymour, Sirl" not in said
-    covariance = jm.prior_covariance(study.areas, "matern32", length=4.0)
-    [said] = methods.methods(jm.fit_spatial(study.data, study.areas, covariance=covariance, **SHORT, as_in_paper=True))
-    assert "Matérn 3/2), ℓ = 4 " in said
-    covariance = jm.prior_covariance(study.areas, "car")
-    paragraphs = methods.methods(
-        jm.fit_spatial(study.data, study.areas, covariance=covariance, **SHORT, as_in_paper=True)
-    )
-    assert "intrinsic conditional autoregression" in paragraphs[0]
-    assert any(each.startswith("Sørbye") for each in methods.references(paragraphs))
 
 
 def test_methods_of_the_clustering(clustered, fit):

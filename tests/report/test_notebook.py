@@ -69,14 +69,6 @@ def test_every_plot_draws_on_the_axes_it_is_given(fit):
         assert ax.lines or ax.patches or ax.collections, name
 
 
-def test_without_axes_a_figure_is_made_that_a_notebook_shows(fit):
-    from matplotlib import pyplot as plt
-
-    ax = fit.plot.map(title="Risk in Chicago")
-    assert ax.get_figure() is plt.gcf()
-    plt.close("all")
-
-
 def test_arviz_works_on_the_fit_as_it_stands(rough):
     import arviz as az
 

@@ -105,19 +105,6 @@ def test_saved_and_loaded_without_loss(fit, tmp_path):
     assert info["diagnostics"]["clusters"]["together_gap"] < 0.1
 
 
-@pytest.mark.slow  # two long chains
-def test_both_samplers_of_strengths_agree(study, fit):
-    """Mean risk of 24 areas, compiled against the paper's updates: |z| < 4.5, false alarm 2e-4."""
-    from judgemap.core.samplers.diagnostics import ess_bulk
-
-    areas, data = study
-    other = jm.fit_clusters(data, areas, seed=2, sampler="gibbs", **SHORT)
-    draws = [each.posterior["risk"] for each in (fit, other)]
-    error = [x.std(axis=(0, 1)) / np.sqrt(ess_bulk(x)) for x in draws]
-    z = (draws[0].mean(axis=(0, 1)) - draws[1].mean(axis=(0, 1))) / np.hypot(*error)
-    assert np.abs(z).max() < 4.5
-
-
 def test_a_stuck_chain_would_be_said(fit):
     judged = fit.record.diagnostics
     stuck = replace(judged, clusters=replace(judged.clusters, together_gap=0.4))

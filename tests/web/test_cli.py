@@ -100,15 +100,6 @@ def test_new_takes_over_what_the_briefing_is_to_say(drafted, tmp_path):
     assert (words.study.slug, words.author, words.next_steps) == ("wards-2", "A. Name", "Visit Ash.")
 
 
-def test_new_says_what_was_found_and_what_comes_next(study_command, areas, tmp_path):
-    areas.to_frame().to_crs("EPSG:4326").to_file(tmp_path / "wards.geojson", driver="GeoJSON")
-    (tmp_path / "study.toml").write_text(STUDY + '[base_map]\ntiles = "https://t.example/{z}/{x}/{y}.png"\n')
-    printed = study_command("new", "study.toml")
-    assert "a draft with 16 areas" in printed
-    assert "judgemap study open wards" in printed
-    assert "whoever serves its tiles can see" in printed
-
-
 def test_a_study_made_for_a_researcher_is_in_the_browser(drafted, people, clients):
     assert "judgemap researcher own wards-2 EMAIL" in drafted("new", "study.toml")
     assert "researcher own" not in drafted("new", "study.toml", "--owner", " Owner@Example.org")
@@ -240,7 +231,3 @@ def test_the_log_is_verified_and_its_head_printed(drafted):
         drafted("verify", "--head", f"1-{64 * '0'}")
     with pytest.raises(StudyError, match="is not the head of a log"):
         drafted("verify", "--head", "head")
-
-
-def test_list_without_studies_says_what_to_do(study_command):
-    assert "judgemap study new" in study_command("list")

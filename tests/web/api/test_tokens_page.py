@@ -113,8 +113,3 @@ def test_when_a_token_was_last_used_is_on_the_page(owned, people, clients, clien
     assert "never used" in clients["owner"].get(PAGE).content.decode()
     client.get("/api/v1/studies", headers={"Authorization": f"Bearer {token}"})
     assert "last used" in clients["owner"].get(PAGE).content.decode()
-
-
-def test_the_overview_leads_there(owned, clients):
-    assert PAGE in clients["owner"].get("/studies/wards/").content.decode()
-    assert PAGE not in clients["teammate"].get("/studies/wards/").content.decode()

@@ -209,11 +209,6 @@ def test_what_is_missing_is_said(owned, clients, visit):
     assert "<dd>–" in page(clients["owner"], "judge", owned, judge.name)
 
 
-def test_a_judge_without_a_pair_is_not_found(owned, clients):
-    name = joining.invite(owned, 1)[0].name
-    assert clients["owner"].get(reverse("fits:judge", args=[owned.slug, name])).status_code == 404
-
-
 def test_a_fit_in_which_judges_differ_tells_how(played, explained, clients):
     first, second, *_ = explained.findings["judges"]
     first |= {"distance": 1.234, "distance_low": 0.8, "distance_high": 1.9, "p_another_view": 0.97, "p_little": 0.01}

@@ -146,10 +146,6 @@ def test_without_a_fit_or_its_figures_it_says_what_to_do(owned, page):
     assert page(owned).context["known"] is None
 
 
-def test_a_fit_without_figures_says_so(played, fitted, page):
-    assert (page(played).context["fit"], page(played).context["known"]) == (fitted, None)
-
-
 def test_one_judges_study_has_words(owned, page, edit, let_play, let_fit):
     edit(recommended=30, maximum=30)
     owned.refresh_from_db()

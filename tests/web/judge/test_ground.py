@@ -3,15 +3,10 @@
 import gzip
 import json
 
-import geopandas
-import numpy as np
 import pytest
-import shapely
 from town_making import CREDIT, town
 
-from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.drawing import draw_areas
-from judgemap.geo.maps import Areas
 from judgemap.web.people.export import base_map_files
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.making import create_study
@@ -179,26 +174,3 @@ def test_people_who_hear_the_page_are_told_the_real_neighbours(judge, study):
     wanted = {f"Ward {r}.{c}" for r, c in around if 1 <= r <= 4 and 1 <= c <= 4}
     assert set(side.neighbours.split(", ")) == wanted
     assert set(judge.pair()["scenes"][0]["near"]) == wanted
-
-
-def test_a_map_across_the_date_line_reaches_judges_in_one_piece(db, definition, visit):
-    """Islands like the Aleutians: from 172 degrees east to 165 west, one of them across the line itself."""
-    chain = [(172, 174), (175, 177), (178, -178), (-177, -174), (-172, -169), (-168, -165)]
-    shapes = [
-        shapely.box(west, 52, east, 53)
-        if west < east
-        else shapely.MultiPolygon([shapely.box(west, 52, 180, 53), shapely.box(-180, 52, east, 53)])
-        for west, east in chain
-    ]
-    ids = tuple(f"Island {i}" for i in range(len(chain)))
-    edges = np.array([(i, i + 1) for i in range(len(chain) - 1)])
-    areas = Areas(ids, ids, AreaGraph(len(chain), edges), geopandas.GeoSeries(shapes, crs=4326))
-    study = create_study(definition, areas)
-    degree = 40_075_016.7 / 360
-    for area in study.areas.all():
-        scene = json.loads(area.scene)
-        assert scene["box"][2] < 15 * degree, area.name  # the island and its surroundings, not the whole world
-    outline = json.loads(study.outline)
-    assert outline["box"][2] < 25 * degree
-    across = json.loads(study.areas.get(name="Island 2").scene)
-    assert len(across["own"]) == 1

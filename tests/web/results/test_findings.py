@@ -6,7 +6,6 @@ import math
 import numpy as np
 
 import judgemap as jm
-from judgemap.study.assess.explain import Explanation
 
 JUDGE_KEYS = {
     "judge", "comparisons", "decided", "ties", "skipped", "unknown", "undecided", "left", "left_share", "left_low",
@@ -55,9 +54,3 @@ def test_numbers_are_the_librarys(made, said):
     assert sum(won for area in findings["met"] for _, won, _ in area) == fit.record.data.comparisons
     surprising = jm.surprising_answers(fit, data)
     assert [each["chosen"] for each in findings["surprises"]] == surprising["chosen"].tolist()
-
-
-def test_a_lone_judge_is_noted(made, said):
-    told = Explanation(made["spatial"].fit, said.only(said.judges[:1]))
-    assert told.judges_note == "Only one judge has made decisions, so agreement with others cannot be checked."
-    assert "one judge" in told.reliability.note

@@ -65,13 +65,6 @@ def test_an_area_is_described_on_the_map_that_is_shown(differ_run, page, differi
     assert f"?judge={JUDGE}&amp;area=" in html
 
 
-def test_every_page_says_whose_view_it_is(differ_run, run, page):
-    for name in ("map", "judge_maps", "convergence", "checks", "compare", "files"):
-        assert View.POPULATION.shows in page(differ_run, name).content.decode()
-        assert View.POOLED.shows in page(run, name).content.decode()
-        assert ("Judges’ views" in page(run, name).content.decode()) == (name == "judge_maps")
-
-
 def test_judges_maps_small_and_one_beside_the_populations(differ_run, page, differing, text_of):
     fit = differing[0].fit
     html = page(differ_run, "judge_maps").content.decode()
@@ -183,18 +176,3 @@ def test_a_worker_makes_the_judges_maps(answered, edit, carry_out, monkeypatch, 
     np.testing.assert_allclose(np.corrcoef(known.mean, [row["risk_mean"] for row in run.rows])[0, 1], -1, atol=1e-5)
     forget(run, JUDGE)
     assert not PopulationMap.objects.exists()
-
-
-def test_the_adaptive_design_goes_by_the_last_fit_of_all_judges(differ_run, differing):
-    known = running.population_of(differing[0].fit)
-    running.keep_population(differ_run, known)
-    assert PopulationMap.objects.get().fit_number == differ_run.number
-    running.keep_population(differ_run, None)
-    assert not PopulationMap.objects.exists()
-
-
-def test_one_judge_cannot_differ(answered, carry_out):
-    run = actions.ask_for_fit(answered, FitSettings(judges="differ", seed=1, as_in_paper=True), only=[JUDGE])
-    carry_out(run)
-    assert run.status == FitRun.Status.FAILED
-    assert "all answers come from one judge" in run.said

@@ -125,12 +125,6 @@ def test_a_fit_under_way_refreshes_the_page(answered, keep, page):
     assert "No answers are left." in html
 
 
-def test_nothing_is_held_beside_itself(run, page):
-    html = page(run, "compare", **{"with": "1"}).content.decode()
-    assert "There are no other fits" in html
-    assert "How similar they are" not in html
-
-
 def test_other_priors_are_asked_for_once(run, clients, page):
     address = page(run, "compare").wsgi_request.path.replace("compare", "sensitivity")
     first = clients["owner"].post(address)
@@ -150,12 +144,3 @@ def test_a_cluster_fit_is_tried_with_other_betas(answered, keep, clients, page):
     clients["owner"].post(page(run, "compare").wsgi_request.path.replace("compare", "sensitivity"))
     betas = FitRun.objects.exclude(pk=run.pk).order_by("number").values_list("settings__beta", flat=True)
     assert list(betas) == [1e-10, 1e-6, 1e-4]
-
-
-def test_what_cannot_be_asked_for_is_said(answered, keep, clients, page):
-    run = keep(answered)
-    for each in range(20):
-        FitRun.objects.create(study=answered, version=answered.version, number=10 + each)
-    address = page(run, "compare").wsgi_request.path.replace("compare", "sensitivity")
-    response = clients["owner"].post(address, follow=True)
-    assert "20 fits of this study are already waiting" in response.content.decode()

@@ -4,12 +4,10 @@ import csv
 import io
 import json
 import zipfile
-from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 from urllib.parse import unquote
 
-import geopandas
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,13 +68,6 @@ def test_no_briefing_before_what_follows_is_written(run, page):
     assert not page(run, "files").context["what_follows"]
 
 
-def test_own_words_that_are_too_long(run, clients):
-    address = reverse("results:words", args=[run.study.slug, run.number])
-    response = clients["owner"].post(address, {"next_steps": "x" * 1501})
-    assert response.status_code == 400
-    assert "at most 1500" in response.content.decode()
-
-
 def test_a_page_that_waits_is_told_when_to_load_again(answered, keep, clients):
     run = keep(answered, explained_at=None)
     address = reverse("fits:explained", args=[run.study.slug, run.number])
@@ -89,6 +80,7 @@ def test_a_briefing_that_is_not_written_yet(answered, keep, page):
     run = keep(answered, explained_at=None)
     FitFiles.objects.update(briefing="")
     assert page(run, "briefing").status_code == 404
+    assert page(run, "download", "pdf").status_code == 409
     assert "being written" in page(run, "files").content.decode()
 
 
@@ -120,17 +112,6 @@ def test_no_cell_is_a_formula(run, page):
     run.rows[0]["name"] = "=HYPERLINK(0)"
     run.save()
     assert "'=HYPERLINK(0)" in body(page(run, "download", "csv")).decode()
-
-
-def test_a_map_comes_back_with_every_number(answered, keep, page, made, tmp_path):
-    run = keep(answered, "clusters")
-    path = tmp_path / "areas.geojson"
-    path.write_bytes(body(page(run, "download", "geojson")))
-    frame = geopandas.read_file(path)
-    fit = made["clusters"].fit
-    np.testing.assert_allclose(frame["risk_median"], fit.areas["risk_median"])
-    assert frame["cluster"].tolist() == fit.best.labels.tolist()
-    assert frame.geometry.is_valid.all()
 
 
 def test_draws_come_back(run, page, made, tmp_path):
@@ -171,22 +152,6 @@ def test_no_other_kind(run, page, kind):
     assert page(run, "download", kind).status_code == 404
 
 
-def test_the_page_names_the_command_and_the_data(run, page, made):
-    html = page(run, "files").content.decode()
-    assert run.data_sha256 in html
-    assert (
-        "judgemap fit comparisons.csv --areas areas.geojson --as-in-paper --chains 2 --warmup 60 --draws 120 --seed 1"
-        in html
-    )
-
-
-def test_no_pdf_of_a_briefing_that_is_not_there(run, page):
-    FitFiles.objects.update(briefing="")
-    response = page(run, "download", "pdf")
-    assert response.status_code == 409
-    assert "The briefing of this fit is not ready yet" in response.content.decode()
-
-
 ALL = ["traces", "ranks", "predictive", "variance"]
 CLUSTERS = ["cluster-number", "cluster-violins", "co-clustering"]
 
@@ -199,13 +164,6 @@ def test_every_picture_has_its_words(made, undrawn, name, expected):
     for picture in drawn.values():
         assert picture.svg().startswith("<svg")
         assert picture.alt.endswith(".")
-
-
-def test_a_fixed_alpha_has_no_posterior_to_draw(made):
-    fit = made["spatial"].fit
-    still = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + 1.0)
-    fixed = replace(fit, posterior=still)
-    assert "alpha" not in draw(Gallery(fixed))
 
 
 CREDIT = "© OpenStreetMap contributors"

@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from django.urls import reverse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -223,12 +222,6 @@ WORDS = ["", "0", "15", "16", "-1", "9" * 30, "\0", "top", "top3", "topx", "risk
 def test_rubbish_in_the_address_shows_a_page(run, page, query):
     assert page(run, **query).status_code == 200
     assert page(run, "compare", **query).status_code == 200
-
-
-@pytest.mark.parametrize("position", ["16", "99999999999999999999999"])
-def test_an_area_that_is_not_there(run, clients, position):
-    address = reverse("results:area", args=[run.study.slug, run.number, 0]).removesuffix("0") + position
-    assert clients["owner"].get(address).status_code == 404
 
 
 def test_a_fit_of_two_areas_alike_has_all_its_layers():

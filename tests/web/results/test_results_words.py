@@ -38,12 +38,6 @@ def test_the_worst_areas_are_listed(run, page, made, table_rows):
     assert [row[1] for row in rows] == [f"{value:.3f}" for value in rhat(draws)[order]]
 
 
-def test_pictures_have_their_words(run, page):
-    html = page(run, "convergence").content.decode()
-    assert 'alt="Traces of chains."' in html
-    assert "pictures/traces.svg" in html
-
-
 def test_checks(answered, keep, page, made, text_of, table_rows):
     areas = [
         {"win_rate": 0.5, "win_low": 0.2, "win_high": 0.8, "wins": 4, "losses": 4},
@@ -68,11 +62,6 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
     assert table_rows(outside) == [["Ward 1.2", "10", "90 %", "20 % to 80 %"]]
 
 
-def test_checks_before_they_are_there(answered, keep, page):
-    run = keep(answered, findings={}, explained_at=None)
-    assert "This is being computed" in page(run, "checks").content.decode()
-
-
 def test_pages_load_nothing_heavy():
     """The web process stays light: what is slow to import is the worker's."""
     heavy = ("pandas", "xarray", "matplotlib", "scipy.stats", "geopandas", "arviz", "numba")
@@ -95,9 +84,3 @@ def test_the_verdict_is_the_librarys_whole_on_the_map_and_short_on_every_tab(ans
     assert all(each.text in text for each in verdict.reasons)
     for tab in ("checks", "convergence", "files"):
         assert verdict.headline in text_of(page(run, tab).content.decode()), "in short, with a link to the map"
-
-
-def test_before_a_fit_is_explained_its_page_waits(answered, keep, page):
-    html = page(keep(answered, findings={"warnings": []}, explained_at=None), "map").content.decode()
-    assert "working out whether this fit can be used" in html
-    assert "/explained" in html

@@ -21,11 +21,6 @@ def test_counts_stay_when_strangers_make_many(db):
     assert not mine.allows("me")
 
 
-def test_each_is_counted_apart_where_a_limit_is_for_each(db):
-    brake = Brake("test", most=1, seconds=1e6)
-    assert [brake.allows(who) for who in ("a", "b", "a", "b")] == [True, True, False, False]
-
-
 def test_a_limit_ends_with_its_time(db, monkeypatch):
     now = [1000.0]
     monkeypatch.setattr("judgemap.web.server.limits.time.time", lambda: now[0])

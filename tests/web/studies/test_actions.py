@@ -115,14 +115,6 @@ def test_a_language_that_is_not_translated_is_refused(areas, definition, db):
     assert not Study.objects.exists()
 
 
-def test_the_optimal_design_is_kept_with_its_version(areas, definition, visit):
-    study = editing.open_study(making.create_study(replace(definition, design="optimal"), areas))
-    assert study.version.packed_design
-    visitor = visit(of=study)
-    visitor.answer("left")
-    assert {pair.design for pair in Pair.objects.all()} == {"optimal"}
-
-
 @pytest.mark.parametrize(
     ("fields", "constraint"),
     [

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results.fits import FitForm
-from judgemap.web.results.models import AutoFit, Exclusion, FitRun
+from judgemap.web.results.models import AutoFit, FitRun
 from judgemap.web.server import worker
 
 LIVE = {"HX-Request": "true"}
@@ -87,30 +87,23 @@ def test_all_options(judged, send):
     assert FitRun.objects.get().note == "why not"
 
 
-@pytest.mark.parametrize(("use", "field"), [("without", "left_out"), ("only", "only")])
-def test_some_judges(judged, send, use, field):
+@pytest.mark.parametrize("use", ["all", "without", "only"])
+def test_some_judges(judged, send, use):
+    """Judges who are ticked without a word are left as they are."""
     names = sorted(judged.judge_names[:2])
     send("new", use=use, named=names)
-    assert getattr(FitRun.objects.get(), field) == names
-
-
-def test_ticked_judges_without_a_word_are_left_as_they_are(judged, send):
-    send("new", use="all", named=judged.judge_names[:1])
-    assert (FitRun.objects.get().left_out, FitRun.objects.get().only) == ([], [])
+    run = FitRun.objects.get()
+    assert (run.left_out, run.only) == (names if use == "without" else [], names if use == "only" else [])
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"model": "nonsense"}, "Select a valid choice"),
         ({"chi": "-1"}, "The shape χ of the prior of α² must be a positive number"),
-        ({"length": "0"}, "The length scale must be a positive number"),
         ({"draws": "3"}, "greater than or equal to 4"),
         ({"draws": "nan"}, "Enter a whole number"),
         ({"alpha": "inf"}, "Enter a number"),
         ({"clusters": "3"}, "Clusters: only the model &#x27;clusters&#x27; has clusters"),
-        ({"model": "clusters", "judges": "differ"}, "Judges: the model &#x27;clusters&#x27; has no such part"),
-        ({"model": "standard", "smoothness": "infer"}, "Smoothness: the model &#x27;standard&#x27; has no such part"),
         ({"judges": "sometimes"}, "Select a valid choice"),
         ({"use": "only"}, "Tick the judges, or choose all of them"),
         ({"use": "only", "named": ["nobody"]}, "nobody is not one of the available choices"),
@@ -147,11 +140,6 @@ def test_the_list_has_what_tells_fits_apart(judged, page, ask, make):
         assert each in shown, each
     assert reverse("results:map", args=[judged.slug, 1]) in shown
     assert "hx-get" not in shown, "nothing is under way"
-
-
-def test_who_is_left_out_is_said_beside_the_button(judged, page):
-    Exclusion.objects.create(judge_id=judged.judge_names[0], reason="in a hurry")
-    assert f"<code>{judged.judge_names[0]}</code> (in a hurry)" in text(page())
 
 
 def test_the_progress_page_is_live_and_works_without_a_script(judged, page, ask):
@@ -238,14 +226,6 @@ def test_the_log_has_the_command_that_does_the_same(judged, page, ask, make):
     assert FitSettings.from_dict(run.settings).command("comparisons.csv", "edges.csv") in shown
     assert run.data_sha256 in shown
     assert "read 60 pairs shown to 3 judges" in shown
-
-
-def test_notes_of_few_answers_are_on_the_page(owned, clients, answers, ask, make):
-    answers(owned, judges=1, each=4, areas=2)
-    make(ask(owned))
-    shown = text(clients["owner"].get(f"/studies/{owned.slug}/fits/1/log"))
-    assert "14 of 16 areas were never compared" in shown
-    assert "All answers come from one judge" in shown
 
 
 def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, make):

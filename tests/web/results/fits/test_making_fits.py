@@ -12,7 +12,7 @@ from judgemap.study.fit import large
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results import actions, running
-from judgemap.web.results.actions import ask_for_fit, cancel_fit
+from judgemap.web.results.actions import cancel_fit
 from judgemap.web.results.files import open_fit
 from judgemap.web.results.models import Exclusion, FitRun
 from judgemap.web.results.running import warm_up
@@ -281,17 +281,6 @@ def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask, mak
     assert run.status == FitRun.Status.DONE
     assert run.explained_at
     assert "may be missing" in run.log
-
-
-@pytest.mark.usefixtures("packed")
-def test_old_fits_are_kept(judged, ask, make, answers):
-    first = make(ask(judged))
-    answers(judged, judges=1)
-    second = make(ask_for_fit(judged, QUICK))
-    assert [first.number, second.number] == [1, 2]
-    first.refresh_from_db()
-    assert first.data_sha256 != second.data_sha256
-    assert len(open_fit(first).areas) == len(open_fit(second).areas) == 16
 
 
 def test_a_round(judged, ask):

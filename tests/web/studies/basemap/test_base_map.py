@@ -64,14 +64,6 @@ def test_an_extract_becomes_a_base_map(made):
     assert Act.objects.get(verb="base map made").detail["tiles"] == BaseMapTile.objects.count()
 
 
-def test_the_map_page_shows_what_was_found_and_how_large_it_is(made, clients):
-    page = clients["owner"].get(f"/studies/{made.slug}/map").content.decode()
-    assert "town.osm" in page
-    assert "Found 48 roads" in page
-    assert "KB)" in page
-    assert CREDIT in page
-
-
 def test_the_page_shows_progress_while_a_worker_makes_it(owned, upload, osm, clients):
     page = upload(osm).content.decode()
     assert "Next in the queue." in page
