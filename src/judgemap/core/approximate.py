@@ -30,11 +30,6 @@ def climb(height: Callable[[FloatArray], float], ascent: Ascent, start: FloatArr
 
     If the function is nearly quadratic, gᵀH⁻¹g is twice the height still to be gained. A step that goes down is halved
     until it does not; for a concave function this converges from any starting point.
-
-    >>> def up(x):
-    ...     return -np.sinh(x - 3), -np.tanh(x - 3)
-    >>> climb(lambda x: -float(np.cosh(x - 3).sum()), up, np.zeros(1), 1e-12).round(6)
-    array([3.])
     """
     place, value = start, height(start)
     for _ in range(CLIMB_STEPS):
@@ -60,11 +55,7 @@ def climb(height: Callable[[FloatArray], float], ascent: Ascent, start: FloatArr
 
 
 def inverse(precision: FloatArray) -> FloatArray:
-    """Invert a symmetric positive definite matrix by its Cholesky factor: half the work of a general inverse.
-
-    >>> inverse(np.array([[2.0, 0.0], [0.0, 4.0]]))
-    array([[0.5 , 0. ], [0.  , 0.25]])
-    """
+    """Invert a symmetric positive definite matrix by its Cholesky factor: half the work of a general inverse."""
     factor, failed = lapack.dpotrf(precision.T, lower=1, clean=1)
     if failed:
         raise ValueError("the precision of the strengths is not positive definite; check the prior's covariance")

@@ -19,13 +19,7 @@ def pieces(length: int, size: int) -> list[slice]:
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Keep BLAS to one thread inside a ``with`` block.
-
-    >>> from threadpoolctl import threadpool_info
-    >>> with one_thread():
-    ...     {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
-    {1}
-    """
+    """Keep BLAS to one thread inside a ``with`` block."""
     limit: AbstractContextManager[object] = _libraries().limit(limits=1)
     return limit
 

@@ -53,10 +53,6 @@ def areas_table(fit: Fit) -> pd.DataFrame:
     """Return the table of areas.csv; for a clustering, with each area's cluster and its probability.
 
     If judges differ, ``view`` says whose map it is: the population's or the panel's.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> areas_table(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).shape
-    (77, 11)
     """
     if isinstance(fit, ClusterFit):
         return fit.areas.merge(fit.clusters.drop(columns="name"), on="id")
@@ -64,12 +60,7 @@ def areas_table(fit: Fit) -> pd.DataFrame:
 
 
 def draws_table(fit: Fit) -> pd.DataFrame:
-    """Return every draw of every area's risk, one row per draw and area: chain, draw, area, risk.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> draws_table(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).columns.to_list()
-    ['chain', 'draw', 'area', 'risk']
-    """
+    """Return every draw of every area's risk, one row per draw and area: chain, draw, area, risk."""
     axes = ["chain", "draw", "area"]
     every = pd.MultiIndex.from_product([fit.posterior[axis] for axis in axes], names=axes)
     return pd.DataFrame({"risk": fit.posterior["risk"].ravel()}, index=every).reset_index()
@@ -79,13 +70,6 @@ def write_download(fit: Fit, kind: str, path: str | Path, by: By = None) -> Path
     """Write one file of a fit, completely or not at all; `FORMATS` lists the kinds.
 
     ``by`` gives results by group, or rates too.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write_download(fit, "parquet", Path(folder, "areas.parquet"))
-    ...     pd.read_parquet(path).shape
-    (77, 12)
     """
     path = Path(path)
     if kind not in FORMATS:
@@ -214,12 +198,7 @@ def _write_draws(fit: Fit, by: By, path: Path) -> None:  # noqa: ARG001 - `OF_GR
 
 
 def wide_draws(fit: Fit) -> pd.DataFrame:
-    """Return every draw in the layout of the R package posterior: a row per draw, a column per area's risk, and α².
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> wide_draws(jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)).columns[:4].to_list()
-    ['.chain', '.iteration', '.draw', 'risk[1]']
-    """
+    """Return every draw in the layout of the R package posterior: a row per draw, a column per area's risk, and α²."""
     chains, draws, _ = fit.posterior["risk"].shape
     number = np.arange(chains * draws)
     counted = {".chain": number // draws + 1, ".iteration": number % draws + 1, ".draw": number + 1}
@@ -323,13 +302,7 @@ def replication(
 
 
 def settings_of(fit: Fit) -> FitSettings:
-    """Return settings from which a command makes the same fit; not if its prior was built in Python.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100, alpha=3.0)
-    >>> settings_of(fit).options()
-    ['--as-in-paper', '--alpha', '3.0', '--chains', '2', '--warmup', '100', '--draws', '100', ...]
-    """
+    """Return settings from which a command makes the same fit; not if its prior was built in Python."""
     used = fit.record.correlation
     if used is None or fit.record.model == "standard":
         return fit.settings
@@ -486,14 +459,6 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
     """Write what speedyBBT reads: comparisons by number, prior covariance, our results, and a script to run it.
 
     speedyBBT's model is ours with α² inferred and no ties. Return the number of decided answers it will read.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     export_speedybbt(fit, data, Path(folder, "speedybbt"))
-    ...     Path(folder, "speedybbt", "comparisons.csv").read_text().splitlines()[0]
-    1848
-    'judge,item1,item2,outcome'
     """
     prior = fit.settings.variance
     again = _remedy(fit)

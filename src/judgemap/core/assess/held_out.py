@@ -94,13 +94,7 @@ def _narrow(F: FloatArray) -> FloatArray:
 
 
 def log_probability(rng: np.random.Generator, rows: JudgeRows, parts: Parts, shared: Shared) -> float:
-    """Return log p(y_k | λ).
-
-    >>> counts = count_judged([0, 0], left=[0, 0], right=[1, 1], choice=[1, 1], n_areas=2, n_judges=1)
-    >>> value = log_probability(np.random.default_rng(1), rows_of(counts, 0, Parts()), Parts(), Shared(np.zeros(2)))
-    >>> bool(np.isclose(value, 2 * np.log(0.5)))
-    True
-    """
+    """Return log p(y_k | λ)."""
     return _Judge(rows, parts, shared).integrate(rng)
 
 
@@ -327,12 +321,6 @@ class Bench:
         """Weigh the kinds for one judge, given what the ``others`` say.
 
         ``own`` is F with FFᵀ = M, the covariance of a judge's map.
-
-        >>> counts = count_judged([0] * 20, left=[0] * 20, right=[1] * 20, choice=[-1] * 20, n_areas=2, n_judges=1)
-        >>> bench = Bench(counts, Parts(), Shared(np.zeros(2)), Cloud(np.array([1.5, -1.5]), np.zeros((2, 0))))
-        >>> kinds = bench.kind_chances(np.random.default_rng(1), 0, np.eye(2), bench.known)
-        >>> max(kinds._fields, key=lambda name: getattr(kinds, name))
-        'reversed'
         """
         view, nowhere, straight = self.view(others), np.zeros_like(others.mean), replace(self.parts, attention=None)
         chances = [

@@ -144,11 +144,6 @@ def replicate(rng: np.random.Generator, shown: Shown, chances: Iterable[FloatArr
     """Answer the pairs again for each draw, and compute the measures.
 
     ``chances`` has one array per draw: P(the pair's first area is chosen), with one entry per pair shown.
-
-    >>> yes = np.ones(50, bool)
-    >>> shown = Shown(2, np.zeros(50, int), np.array([0]), np.array([1]), forward=yes, first_won=yes)
-    >>> replicate(np.random.default_rng(1), shown, [np.full(50, 0.5)] * 3).left
-    array([22, 25, 25])
     """
     n, observed = shown.n, shown.wins(shown.first_won)
     answered = shown.onto_areas(observed, n - observed)
@@ -246,10 +241,6 @@ def log_evidence(model: Model) -> float:
 
     ℓ(λ̂) − λ̂ᵀC⁻¹λ̂/(2α²) − ½ log det(I + α²FᵀHF), with C = FFᵀ and H = XᵀWX at the mode λ̂. If the answers come from one
     prior, another makes them x times as probable in at most one study in x.
-
-    >>> counts = count_pairs([0] * 9, [1] * 9, n_areas=2)
-    >>> bool(log_evidence(Model(counts, independent(2), FixedVariance(4.0))) > 9 * np.log(0.5))
-    True
     """
     if not isinstance(model.variance, FixedVariance):
         raise TypeError("the evidence is for a known α²")
@@ -274,14 +265,6 @@ def log_parts(reach: Reach, first: IntArray, second: IntArray, first_won: BoolAr
         mean over c, r and a of ∏_known 2P_a(y)  /  mean over a of ∏_all 2P_a(y)
 
     If others guess too, their map is flatter than what a judge knows, hence a > 1.
-
-    >>> path = Reach.on(AreaGraph(9, [(i, i + 1) for i in range(8)]))
-    >>> near, far, yes = np.repeat([0, 1], 20), np.repeat([8, 7], 20), np.ones(40, bool)
-    >>> known, guessed = np.tile([0.9], 40), np.where(np.arange(40) % 2, 0.9, 0.1)
-    >>> a, b = np.concatenate([near, near]), np.concatenate([near + 1, far])
-    >>> both = np.concatenate([yes, yes]), np.concatenate([known, guessed])
-    >>> bool(log_parts(path, a, b, *both) > 5), bool(log_parts(path, near, far, yes, known) < 0)
-    (True, True)
     """
     n, furthest = len(reach.steps), int(reach.steps.max())
     if furthest < 2 or len(first) == 0:
@@ -320,11 +303,6 @@ def differ_share(
     and false alarms are rarer than the nominal level. Source: Verbeke and Molenberghs (2003).
 
     ``chance`` is P(first is chosen | it is not a tie) at a given difference of strengths; ties make it steeper.
-
-    >>> rows = [0] * 50 + [1] * 50
-    >>> counts = count_judged(rows, [0] * 100, [1] * 100, [1] * 50 + [-1] * 50, n_areas=2, n_judges=2)
-    >>> differ_share(np.random.default_rng(1), counts, np.zeros((99, 2)))
-    0.01
     """
     judge, first, second, n = counts.judge, counts.first, counts.second, counts.n
     size = (counts.n_judges, counts.n_areas)

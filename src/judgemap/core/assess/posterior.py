@@ -71,7 +71,7 @@ def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:
         high=high,
         rank_low=rank_low,
         rank_high=rank_high,
-        p_top=in_top(rank, top),
+        p_top=(rank <= top).mean(axis=0),
         top=top,
     )
 
@@ -116,7 +116,8 @@ def p_top(risk: FloatArray, k: int) -> FloatArray:
     """
     if not 1 <= k <= risk.shape[1]:
         raise ValueError(f"k must lie in 1 … {risk.shape[1]}, received {k}")
-    return in_top(ranks(risk), k)
+    share: FloatArray = (ranks(risk) <= k).mean(axis=0)
+    return share
 
 
 def p_tops(risk: FloatArray, sizes: Sequence[int]) -> dict[int, FloatArray]:
@@ -135,16 +136,6 @@ def p_tops(risk: FloatArray, sizes: Sequence[int]) -> dict[int, FloatArray]:
         for k in sizes:
             counts[k] += np.bincount(highest[:, :k].ravel(), minlength=areas)
     return {k: count / draws for k, count in counts.items()}
-
-
-def in_top(rank: IntArray, k: int) -> FloatArray:
-    """Share of draws in which each area is among the k of highest risk; ``rank`` comes from `ranks`.
-
-    >>> in_top(np.array([[1, 2, 3], [2, 1, 3]]), k=1)
-    array([0.5, 0.5, 0. ])
-    """
-    share: FloatArray = (rank <= k).mean(axis=0)
-    return share
 
 
 def p_riskier(risk: FloatArray) -> FloatArray:

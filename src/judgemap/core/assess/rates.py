@@ -67,17 +67,7 @@ class Held:
 
 
 def draw_rates(rng: np.random.Generator, risk: FloatArray, counts: Counts) -> RateDraws:
-    """Draw the rate of every area, given draws of risk (draws, areas) and the counts of some areas.
-
-    >>> rng = np.random.default_rng(1)
-    >>> truth = rng.normal(0, 1, 40)
-    >>> risk = truth + rng.normal(0, 0.3, 40) + rng.normal(0, 0.3, (400, 40))
-    >>> exposure = np.full(30, 1000.0)
-    >>> counts = Counts(np.arange(30), rng.poisson(exposure * np.exp(-4 + 0.7 * truth[:30])).astype(float), exposure)
-    >>> drawn = draw_rates(rng, risk, counts)
-    >>> drawn.rates.shape, bool(0.4 < np.median(drawn.b) < 1)
-    ((1000, 40), True)
-    """
+    """Draw the rate of every area, given draws of risk (draws, areas) and the counts of some areas."""
     mean = risk.mean(axis=0)
     z = (risk - mean.mean()) / mean.std()
     held = nodes_of(z[:, counts.area])

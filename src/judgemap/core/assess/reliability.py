@@ -75,11 +75,6 @@ def squared_correlations(draws: ArrayLike) -> FloatArray:
     truth; their mean is a reliability. It is nearly var(m) / (var(m) + mean posterior variance), because over the areas
     cov(m, λ) is on average var(m); and that is nearly the mean correlation of two independent draws. (Medians, because
     with a few answers and a wide prior of α a mean may not exist.)
-
-    >>> rng = np.random.default_rng(1)
-    >>> truth = rng.normal(size=200)
-    >>> squared_correlations(truth + rng.normal(size=(400, 200))).mean().round(1)
-    np.float64(0.5)
     """
     values = np.asarray(draws, dtype=np.float64)
     centred = values - values.mean(axis=1, keepdims=True)
@@ -100,12 +95,6 @@ def another_panel(rng: np.random.Generator, draws: ArrayLike, prior_precision: F
 
     Reliability in the usual sense is the correlation of two such estimates, the square root of this. The r² of m with
     the population's map itself is `squared_correlations` of the same draws, and higher.
-
-    >>> rng = np.random.default_rng(1)
-    >>> estimate = rng.normal(scale=np.sqrt(0.5), size=300)
-    >>> draws = estimate + rng.normal(scale=np.sqrt(0.5), size=(4000, 300))
-    >>> [float(r2.mean().round(1)) for r2 in (squared_correlations(draws), another_panel(rng, draws, np.eye(300)))]
-    [0.5, 0.2]
     """
     values = np.asarray(draws, dtype=np.float64)
     mean = values.mean(axis=0)

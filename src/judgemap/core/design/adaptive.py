@@ -78,18 +78,7 @@ class NextPair(NamedTuple):
 
 
 def init(model: Model) -> AdaptiveState:
-    """Find the state from the tallies alone; α² must be fixed, at a guess or a pilot's estimate.
-
-    >>> from judgemap.core.model.counts import count_pairs
-    >>> from judgemap.core.model.prior import independent
-    >>> state = init(Model(count_pairs([0], [1], n_areas=3), independent(3), FixedVariance(9.0)))
-    >>> bool(state.mode[0] > state.mode[2] > state.mode[1])
-    True
-    >>> 2 in next_pair(np.random.default_rng(1), state, temperature=0.01)[:2]
-    True
-    >>> update(state, winner=2, loser=1).model.counts.total
-    2
-    """
+    """Find the state from the tallies alone; α² must be fixed, at a guess or a pilot's estimate."""
     return _settle(model, _newton(model, np.zeros(model.counts.n_areas)))
 
 
@@ -240,11 +229,6 @@ def state_among(known: Known, winners: IntArray, losers: IntArray) -> JudgeState
 
     No other judge's answers are needed: with K = XΣXᵀ for the answers X, G = ΣXᵀ(W⁻¹ + K)⁻¹ gives B = I − GX and
     R = BΣ. Answers given since the last fit inform this judge's map at once, and the population's map at the next fit.
-
-    >>> known = Known(np.zeros(3), 9 * np.eye(3), np.eye(3))
-    >>> state = state_among(known, np.array([0, 0]), np.array([1, 1]))
-    >>> bool(state.own[0] > state.own[2] > state.own[1]), bool(state.covariance[0, 0] < 10)
-    (True, True)
     """
     d = known.mean[winners] - known.mean[losers]
     seen = known.views[winners] - known.views[losers]

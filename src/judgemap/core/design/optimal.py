@@ -47,12 +47,6 @@ def optimal(
     Annals of Statistics 38). Because f is convex, f(q) − f(best) ≤ max_r d_r − Σ q d: the iteration stops once that is
     below ``tolerance`` · f(q), so the result is proven to be that close to the best. (Actual gaps are about a tenth of
     that.)
-
-    >>> from judgemap.core.model.graph import AreaGraph
-    >>> from judgemap.core.model.prior import communicability
-    >>> path = communicability(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
-    >>> bool(np.diff(optimal(path, alpha=3.0, n_comparisons=20).probability(0, [1, 3]))[0] > 0)
-    True
     """
     n_areas = covariance.n_areas
     if n_areas > OPTIMAL_LIMIT:

@@ -80,14 +80,7 @@ def draw_list(
     options: ListOptions,
     allowed: ArrayLike | None = None,
 ) -> PairList:
-    """Draw ``n_pairs`` pairs, one per row, column 0 to be shown on the left; from ``allowed`` areas if given.
-
-    >>> from judgemap.core.design.designs import uniform
-    >>> drawn = draw_list(np.random.default_rng(1), uniform(5), 20, ListOptions(repeats=0.2))
-    >>> again = np.flatnonzero(drawn.repeat_of >= 0)
-    >>> len(again), bool((drawn.pairs[again] == drawn.pairs[drawn.repeat_of[again]][:, ::-1]).all())
-    (4, True)
-    """
+    """Draw ``n_pairs`` pairs, one per row, column 0 to be shown on the left; from ``allowed`` areas if given."""
     design = design if allowed is None else design.restricted(allowed)
     n_repeats = round(options.repeats * n_pairs)
     _check_length(design, n_pairs, n_repeats, options)
@@ -284,10 +277,6 @@ def random_tree(rng: np.random.Generator, design: PairDesign) -> IntArray:
     """Draw pairs from the design, keeping those that join two unconnected parts, until there is one part.
 
     For a long list of draws, these are its minimum spanning tree, where a pair costs the position of its first draw.
-
-    >>> from judgemap.core.design.designs import uniform
-    >>> random_tree(np.random.default_rng(1), uniform(4)).shape
-    (3, 2)
     """
     areas, size = design.areas, len(design.areas)
     kept = np.empty((0, 2), dtype=np.int64)
@@ -316,10 +305,6 @@ def random_path(rng: np.random.Generator, design: PairDesign) -> IntArray:
 
     Every other step comes first, so that all areas come up once before any comes up twice; apart from that the order is
     random. At no point does an area have two pairs more than another.
-
-    >>> from judgemap.core.design.designs import uniform
-    >>> np.sort(np.bincount(random_path(np.random.default_rng(1), uniform(4)).ravel()))
-    array([1, 1, 2, 2])
     """
     unvisited = rng.permutation(design.areas)
     bound = design.base + design.offsets.highest

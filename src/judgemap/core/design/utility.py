@@ -62,13 +62,7 @@ def trace_precision(draws: ArrayLike) -> float:
 
 
 def pair_precision(draws: ArrayLike) -> PairPrecision:
-    """U2 = mean over pairs of 1 / Var(p_ij | y), p_ij = logit⁻¹(λ_i − λ_j), and its robust alternative.
-
-    >>> rng = np.random.default_rng(1)
-    >>> sharp, vague = rng.normal(scale=0.1, size=(500, 5)), rng.normal(scale=1.0, size=(500, 5))
-    >>> pair_precision(sharp).robust > pair_precision(vague).robust
-    True
-    """
+    """U2 = mean over pairs of 1 / Var(p_ij | y), p_ij = logit⁻¹(λ_i − λ_j), and its robust alternative."""
     variance = pair_variances(draws)
     with np.errstate(divide="ignore"):
         return PairPrecision(mean=float((1 / variance).mean()), robust=float(1 / np.median(variance)))
@@ -164,11 +158,6 @@ def judge_information(pairs: IntArray, strengths: FloatArray, views: FloatArray)
     """G_k from one judge's answers to ``pairs``, one per row; ``strengths`` are the judge's own, ``views`` is Σ.
 
     Inverts a matrix over the areas or over the answers, whichever is smaller.
-
-    >>> pairs = np.array([[0, 1]] * 400)
-    >>> alike, differ = (judge_information(pairs, np.zeros(2), s2 * np.eye(2)) for s2 in (1e-12, 1.0))
-    >>> alike[0, 0].round(2), differ[0, 0].round(2)
-    (np.float64(100.0), np.float64(0.5))
     """
     n_answers, n_areas = len(pairs), len(strengths)
     X = np.zeros((n_answers, n_areas))
@@ -207,12 +196,6 @@ def known_by(
 
     ``pairs`` are those asked of each judge, (judges, answers, 2), and ``own`` the judges' strengths, (judges, areas).
     Each array has the shape (answers each and, last, unlimited answers; areas; areas). Both sequences increase.
-
-    >>> from judgemap.core.design.designs import uniform
-    >>> pairs = uniform(4).draw(np.random.default_rng(1), 800).reshape(20, 40, 2)
-    >>> few, many = known_by(pairs, np.zeros((20, 4)), np.eye(4), [5, 20], [10, 40])
-    >>> few.shape, bool((few[1] - few[0]).trace() > 0 and (many - few).trace(axis1=1, axis2=2).min() > 0)
-    ((3, 4, 4), True)
     """
     n_areas = own.shape[1]
     known = np.zeros((len(per_judge) + 1, n_areas, n_areas))

@@ -31,10 +31,6 @@ class ClusterPrior:
 
     The diagonal of ``affinity`` is not used: a link to itself has weight β, counted once. Areas in different connected
     parts of the affinity never share a cluster.
-
-    >>> prior = ClusterPrior(decay(AreaGraph(3, [[0, 1], [1, 2]]), length=1.0))
-    >>> prior.n_areas, prior.beta, prior.parts()
-    (3, 1e-08, array([0, 0, 0]))
     """
 
     affinity: FloatArray
@@ -154,10 +150,6 @@ def log_marginal(prior: ClusterPrior, strengths: FloatArray) -> float:
     With x = λ − μ0 and n members, b̄ = b0 + ½(Σx² − (Σx)²/(κ0 + n)) (the same as
     b0 + ½Σ(λ − λ̄)² + κ0 n (λ̄ − μ0)²/(2(κ0 + n))), and
     log f = lnΓ(a0 + n/2) − lnΓ(a0) + a0 ln b0 − (a0 + n/2) ln b̄ + ½ ln(κ0/(κ0 + n)) − (n/2) ln 2π.
-
-    >>> prior = ClusterPrior(np.ones((2, 2)))
-    >>> round(log_marginal(prior, np.array([0.0])), 4)
-    -1.3863
     """
     x = np.asarray(strengths) - prior.mu0
     n = len(x)
@@ -174,12 +166,7 @@ class Clustered(NamedTuple):
 
 
 def simulate_clusters(rng: np.random.Generator, prior: ClusterPrior) -> Clustered:
-    """Draw links (and so clusters), then each cluster's mean and variance, then the strengths.
-
-    >>> prior = ClusterPrior(window(AreaGraph(3, [[0, 1], [1, 2]]), reach=1))
-    >>> simulate_clusters(np.random.default_rng(1), prior).strengths.shape
-    (3,)
-    """
+    """Draw links (and so clusters), then each cluster's mean and variance, then the strengths."""
     chances = prior.link_weights().cumsum(axis=1)
     draws = rng.random(prior.n_areas)[:, None] * chances[:, -1:]
     links = (chances <= draws).sum(axis=1)

@@ -65,11 +65,7 @@ class PairCounts:
         return PairCounts(self.n_areas, self.first[there], self.second[there], self.n[there], self.wins[there])
 
     def per_area(self) -> IntArray:
-        """How many comparisons each area took part in.
-
-        >>> count_pairs([0, 0], [1, 1], n_areas=3).per_area()
-        array([2, 2, 0])
-        """
+        """How many comparisons each area took part in."""
         return np.bincount(
             np.concatenate([self.first, self.second]), weights=np.concatenate([self.n, self.n]), minlength=self.n_areas
         ).astype(np.int64)
@@ -177,11 +173,7 @@ class JudgedCounts:
             raise ValueError("each judge, pair and side is stored once; add up its counts")
 
     def pairs(self) -> PairCounts:
-        """Sum over judges and sides.
-
-        >>> count_judged([0, 1], left=[0, 1], right=[1, 0], choice=[1, 0], n_areas=2, n_judges=2).pairs().ties
-        array([1])
-        """
+        """Sum over judges and sides."""
         keys, row = np.unique(self.first * self.n_areas + self.second, return_inverse=True)
         sums = (np.bincount(row, each, len(keys)).astype(np.int64) for each in (self.n, self.wins, self.ties))
         return PairCounts(self.n_areas, keys // self.n_areas, keys % self.n_areas, *sums)
@@ -273,11 +265,7 @@ def differences(counts: PairCounts, strengths: FloatArray) -> FloatArray:
 
 
 def log_likelihood(counts: PairCounts, strengths: FloatArray) -> FloatArray:
-    """ℓ = Σ y d − n log(1 + e^d), d = λ_first − λ_second. Areas are the first axis; other axes are kept.
-
-    >>> round(float(log_likelihood(count_pairs([0], [1], 2), np.zeros(2))), 4)
-    -0.6931
-    """
+    """ℓ = Σ y d − n log(1 + e^d), d = λ_first − λ_second. Areas are the first axis; other axes are kept."""
     d = differences(counts, strengths)
     result: FloatArray = counts.wins @ d - counts.n @ np.logaddexp(0.0, d)
     return result

@@ -56,14 +56,7 @@ def draw_effects(
     variance: FloatArray,
     g: float = SPREAD,
 ) -> FloatArray:
-    """Draw β, (draws, columns), given draws of λ, (draws, areas), and of α², (draws,); ``covariance`` is C alone.
-
-    >>> Z = np.array([[-1.0], [1.0]])
-    >>> strengths = np.tile([-3.0, 3.0], (1000, 1))
-    >>> drawn = draw_effects(np.random.default_rng(1), independent(2), Z, strengths, np.ones(1000))
-    >>> bool(abs(drawn.mean() - 2) < 0.1), drawn.shape  # V = 1/3, and m = 6 V
-    (True, (1000, 1))
-    """
+    """Draw β, (draws, columns), given draws of λ, (draws, areas), and of α², (draws,); ``covariance`` is C alone."""
     pull = covariance.inverse @ Z
     factor = linalg.cholesky(Z.T @ pull + np.eye(Z.shape[1]) / g, lower=True)  # V⁻¹ = L Lᵀ
     mean = linalg.cho_solve((factor, True), (strengths @ pull).T)

@@ -141,12 +141,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PanelModel:
-    """Counts by judge, the covariance of the strengths, the prior of α², and which parts are on.
-
-    >>> counts = count_judged([0, 1], left=[0, 1], right=[1, 0], choice=[1, 0], n_areas=2, n_judges=2)
-    >>> PanelModel(counts, independent(2), InverseGamma(), Parts(ties=TieRule.RAO_KUPPER)).n_judges
-    2
-    """
+    """Counts by judge, the covariance of the strengths, the prior of α², and which parts are on."""
 
     counts: JudgedCounts
     covariance: Covariance
@@ -178,11 +173,7 @@ class PanelModel:
 
 
 def as_one_judge(counts: PairCounts) -> JudgedCounts:
-    """Attribute all comparisons to one judge, sides unknown, for the parts that do not depend on the judge.
-
-    >>> as_one_judge(count_pairs([0], [1], n_areas=2)).first_left
-    array([-1])
-    """
+    """Attribute all comparisons to one judge, sides unknown, for the parts that do not depend on the judge."""
     rows = len(counts.n)
     return JudgedCounts(
         n_areas=counts.n_areas,

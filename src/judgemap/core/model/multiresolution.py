@@ -58,24 +58,14 @@ def correlation(distance: FloatArray, lengths: FloatArray) -> FloatArray:
 
 
 def multiresolution(points: FloatArray, length: float) -> Covariance:
-    """Return the process as a matrix, for maps that are not large.
-
-    >>> C = multiresolution(np.array([[0.0, 0.0], [1.0, 0.0], [8.0, 0.0]]), length=1.0).matrix
-    >>> bool(C[0, 1] > C[0, 2] > 0)
-    True
-    """
+    """Return the process as a matrix, for maps that are not large."""
     distance = euclidean(points)
     lengths = level_lengths(points, length)
     return from_kernel(NAME, distance, length, lambda r: correlation(length * r, lengths))
 
 
 class MultiResolution:
-    """The process from coarse to fine, as a `samplers.sparse.model.Smoother`.
-
-    >>> points = np.random.default_rng(1).random((10, 2))
-    >>> bool(np.allclose(MultiResolution(points, 0.1).precision(multiresolution(points, 0.1).matrix), np.eye(10)))
-    True
-    """
+    """The process from coarse to fine, as a `samplers.sparse.model.Smoother`."""
 
     name = NAME
 

@@ -23,11 +23,7 @@ from judgemap.core.types import FloatArray
 
 
 class TieRule(Enum):
-    """How the chance of a tie falls as two areas grow further apart.
-
-    >>> TieRule("davidson").name
-    'DAVIDSON'
-    """
+    """How the chance of a tie falls as two areas grow further apart."""
 
     RAO_KUPPER = "rao-kupper"
     DAVIDSON = "davidson"
@@ -78,22 +74,13 @@ NO_LAPSE = np.zeros((1, 1))
 
 
 def add_up(rows: FloatArray) -> FloatArray:
-    """Add up the rows for each chain; ten times as fast as NumPy's own sum if there are few columns.
-
-    >>> add_up(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    array([4., 6.])
-    """
+    """Add up the rows for each chain; ten times as fast as NumPy's own sum if there are few columns."""
     total: FloatArray = np.ones(len(rows)) @ rows
     return total
 
 
 def odds(eta: FloatArray) -> Odds:
-    """Find T and S with a single exponential, accurately even where either nearly vanishes.
-
-    >>> o = odds(np.array([[np.log(3.0)]]))
-    >>> float(o.T[0, 0]), float(o.S[0, 0].round(4))
-    (0.5, 0.866)
-    """
+    """Find T and S with a single exponential, accurately even where either nearly vanishes."""
     size = np.abs(eta)
     root = np.exp(-0.5 * size)
     decay = root * root
@@ -109,14 +96,7 @@ def weighted(answers: Answers, share: FloatArray) -> Answers:
 def log_likelihood(
     answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
 ) -> FloatArray:
-    """Return y₁ log P₁ + y₂ log P₂ + t log P_tie for every row; p has shape (chains,), ε (rows, chains).
-
-    >>> answers = Answers(*(np.array([[n]]) for n in (1.0, 0.0, 1.0)))
-    >>> p = np.array([0.2])
-    >>> value = log_likelihood(answers, TieRule.RAO_KUPPER, np.array([[0.0]]), p)
-    >>> bool(np.isclose(value, np.log(0.4) + np.log(0.2)).all())
-    True
-    """
+    """Return y₁ log P₁ + y₂ log P₂ + t log P_tie for every row; p has shape (chains,), ε (rows, chains)."""
     if isinstance(answers, Wins):
         value = answers.n * log_expit(eta - _theta(tie_chance))
         value[0] += answers.ties * (np.log(4 * tie_chance) - 2 * np.log1p(-tie_chance))
@@ -168,10 +148,6 @@ def slopes(
     """Differentiate the log-likelihood.
 
     With lapses, y₁ is weighted by the probability that the judge was attentive: (1 − ε)P₁/((1 − ε)P₁ + ε/2).
-
-    >>> answers = Answers(*(np.array([[n]]) for n in (1.0, 0.0, 0.0)))
-    >>> slopes(answers, None, np.array([[0.0]]), np.array([0.0])).eta
-    array([[0.5]])
     """
     if isinstance(answers, Wins):
         p, slope = tie_chance, answers.n * expit(_theta(tie_chance) - eta)
@@ -217,12 +193,7 @@ def _attentive(
 
 
 def curvature(answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray) -> FloatArray:
-    """−∂²ℓ/∂η² of an attentive judge, by row.
-
-    >>> answers = Answers(*(np.array([[n]]) for n in (2.0, 2.0, 0.0)))
-    >>> curvature(answers, None, np.array([[0.0]]), np.array([0.0]))
-    array([[1.]])
-    """
+    """−∂²ℓ/∂η² of an attentive judge, by row."""
     if isinstance(answers, Wins):
         chance = expit(eta - _theta(tie_chance))
         return answers.n * chance * (1 - chance)

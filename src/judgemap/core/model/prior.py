@@ -23,11 +23,7 @@ DENSE_LIMIT = 6_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covariance:
-    """A covariance matrix C with a factor, C = F Fᵀ, its inverse C⁻¹, and its name.
-
-    >>> independent(2).matrix
-    array([[1., 0.], [0., 1.]])
-    """
+    """A covariance matrix C with a factor, C = F Fᵀ, its inverse C⁻¹, and its name."""
 
     matrix: FloatArray
     factor: FloatArray
@@ -64,10 +60,6 @@ def communicability(graph: AreaGraph) -> Covariance:
 
     From A = U diag(a) Uᵀ: F = D^{-1/2} U e^{a/2} Uᵀ and C⁻¹ = D^{1/2} U e^{−a} Uᵀ D^{1/2}; nothing is inverted.
     Source: Seymour et al., the Bayesian spatial Bradley-Terry model; Estrada and Hatano (2008) for communicability.
-
-    >>> C = communicability(AreaGraph(3, [[0, 1], [1, 2]])).matrix
-    >>> bool(C[0, 1] > C[0, 2] > 0)
-    True
     """
     check_size(graph.n_areas)
     values, U = linalg.eigh(graph.adjacency())
@@ -89,12 +81,7 @@ def communicability(graph: AreaGraph) -> Covariance:
 
 
 def exponential(points: FloatArray, length: float) -> Covariance:
-    """C_ij = exp(−d_ij/ℓ) with Euclidean distances between centroids.
-
-    >>> C = exponential(np.array([[0.0, 0.0], [3.0, 4.0]]), length=5.0).matrix
-    >>> round(float(C[0, 1]), 4)
-    0.3679
-    """
+    """C_ij = exp(−d_ij/ℓ) with Euclidean distances between centroids."""
     return from_kernel("exponential", euclidean(points), length, lambda r: np.exp(-r))
 
 
@@ -198,13 +185,7 @@ class Terms(NamedTuple):
         return float(np.log(2 * self.inverse / (np.sqrt(self.power**2 + 4 * self.direct * self.inverse) - self.power)))
 
     def draw(self, rng: np.random.Generator) -> float:
-        """Draw τ.
-
-        >>> rng = np.random.default_rng(1)
-        >>> variances = np.exp([HalfNormal(2.0).terms.draw(rng) for _ in range(2000)])
-        >>> bool(abs(np.mean(variances) - 4) < 0.5)
-        True
-        """
+        """Draw τ."""
         if self.direct == 0:
             return float(np.log(self.inverse) - np.log(rng.standard_gamma(-self.power)))
         if self.inverse == 0:
@@ -221,16 +202,6 @@ class HalfNormal:
 
     An area one standard deviation from the average wins against it with odds of e^α to 1. At the default scale of 5,
     α is below 3.4 with probability one half, and below 9.8 (odds of 18,000) with probability 0.95.
-
-    Parameters
-    ----------
-    scale
-        The standard deviation of the normal distribution, positive.
-
-    Examples
-    --------
-    >>> HalfNormal(5.0)
-    HalfNormal(scale=5.0)
     """
 
     scale: float = 5.0
@@ -247,21 +218,12 @@ class HalfNormal:
 
 @dataclass(frozen=True, slots=True)
 class InverseGamma:
-    """α² ~ InvGamma(χ, ω), density ∝ (α²)^{−χ−1} e^{−ω/α²}. The paper's choice is χ = ω = 0.1.
-
-    Parameters
-    ----------
-    shape, scale
-        χ and ω, both positive.
-
-    Examples
-    --------
-    >>> InverseGamma(shape=0.01, scale=0.01)
-    InverseGamma(shape=0.01, scale=0.01)
-    """
+    """α² ~ InvGamma(χ, ω), density ∝ (α²)^{−χ−1} e^{−ω/α²}. The paper's choice is χ = ω = 0.1."""
 
     shape: float = 0.1
+    """χ."""
     scale: float = 0.1
+    """ω."""
 
     def __post_init__(self) -> None:
         for name, value in (("shape χ", self.shape), ("scale ω", self.scale)):
@@ -276,18 +238,7 @@ class InverseGamma:
 
 @dataclass(frozen=True, slots=True)
 class FixedVariance:
-    """A known α².
-
-    Parameters
-    ----------
-    value
-        α², positive.
-
-    Examples
-    --------
-    >>> FixedVariance(9.0)
-    FixedVariance(value=9.0)
-    """
+    """A known α²."""
 
     value: float
 
@@ -301,11 +252,7 @@ VariancePrior = HalfNormal | InverseGamma | FixedVariance
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """logit P(i beats j) = λ_i − λ_j, λ ~ N(0, α² C), α² fixed or with a prior.
-
-    >>> Model(count_pairs([0], [1], n_areas=2), independent(2), InverseGamma()).counts.total
-    1
-    """
+    """logit P(i beats j) = λ_i − λ_j, λ ~ N(0, α² C), α² fixed or with a prior."""
 
     counts: PairCounts
     covariance: Covariance

@@ -34,12 +34,7 @@ class Sampling(NamedTuple):
 
 
 def assess_sampling(draws: FloatArray) -> Sampling:
-    """Assess draws (chain, draw, quantity) by all three measures.
-
-    >>> sampling = assess_sampling(np.random.default_rng(1).normal(size=(4, 500, 3)))
-    >>> sampling.rhat.shape, bool((sampling.ess_bulk > 1500).all())
-    ((3,), True)
-    """
+    """Assess draws (chain, draw, quantity) by all three measures."""
     columns = max(1, IN_CACHE // max(draws.shape[0] * draws.shape[1], 1))
     if draws.ndim == 3 and draws.shape[2] > columns:
         parts = [assess_sampling(draws[:, :, first : first + columns]) for first in range(0, draws.shape[2], columns)]
@@ -55,34 +50,20 @@ def worst_so_far(draws: FloatArray) -> tuple[float, float]:
     """Return the smallest effective sample size and largest R-hat of draws (chain, draw, quantity) in progress.
 
     A quantity that has not yet moved in any chain says nothing, and is left out.
-
-    >>> size, largest = worst_so_far(np.random.default_rng(1).normal(size=(4, 500, 3)))
-    >>> size > 1500, largest < 1.02
-    (True, True)
     """
     moving = draws[:, :, np.ptp(draws, axis=(0, 1)) > 0]
     return float(ess_bulk(moving).min()), float(rhat(moving).max())
 
 
 def rhat(draws: FloatArray) -> FloatArray:
-    """R-hat, 1 if the chains agree: the larger of that of the bulk and that of the tails.
-
-    >>> rng = np.random.default_rng(1)
-    >>> bool(rhat(rng.normal(size=(4, 500))) < 1.01)
-    True
-    """
+    """R-hat, 1 if the chains agree: the larger of that of the bulk and that of the tails."""
     halves = _split(_by_quantity(draws))
     scores, ordered = _normalise(halves)
     return np.maximum(_rhat(scores), _tail_rhat(halves, ordered)).reshape(draws.shape[2:])
 
 
 def ess_bulk(draws: FloatArray) -> FloatArray:
-    """Effective number of independent draws for the bulk of the distribution.
-
-    >>> rng = np.random.default_rng(1)
-    >>> bool(1500 < ess_bulk(rng.normal(size=(4, 500))) < 2500)
-    True
-    """
+    """Effective number of independent draws for the bulk of the distribution."""
     return _ess(_normalise(_split(_by_quantity(draws)))[0]).reshape(draws.shape[2:])
 
 

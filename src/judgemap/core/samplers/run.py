@@ -79,12 +79,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """What a run returns: arrays (chain, draw, …) by name, and how many draws were asked for in the end.
-
-    >>> draws = Draws({"strengths": np.zeros((2, 10, 3)), "log_variance": np.zeros((2, 10))})
-    >>> draws.n_draws, draws["log_variance"].shape, draws.divergences.sum()
-    (10, (2, 10), np.int64(0))
-    """
+    """What a run returns: arrays (chain, draw, …) by name, and how many draws were asked for in the end."""
 
     arrays: Mapping[str, NDArray[Any]]
     asked: int | None = None
@@ -173,12 +168,7 @@ def sample(
     cores: int = 1,
     watch: Watcher | None = None,
 ) -> Draws:
-    """Draw ``strengths`` and ``log_variance`` = log α² from the posterior of ``model`` with the named sampler.
-
-    >>> model = Model(count_pairs([0, 0, 1], [1, 2, 2], n_areas=3), independent(3), InverseGamma(3, 3))
-    >>> sample(np.random.default_rng(1), model, plan=Plan(chains=2, draws=50)).strengths.shape
-    (2, 50, 3)
-    """
+    """Draw ``strengths`` and ``log_variance`` = log α² from the posterior of ``model`` with the named sampler."""
     if sampler not in SAMPLERS:
         raise ValueError(f"there is no sampler '{sampler}'; choose one of {', '.join(SAMPLERS)}")
     plan = plan or Plan()
@@ -195,15 +185,7 @@ def sample(
 def sample_sparse(
     rng: np.random.Generator, model: "SparseModel", plan: Plan, cores: int = 1, watch: Watcher | None = None
 ) -> Draws:
-    """Draw ``strengths`` (in single precision), ``log_variance`` and ``tie_chance`` from the posterior of a large map.
-
-    >>> from judgemap.core.model.prior import InverseGamma
-    >>> from judgemap.core.samplers.sparse.model import Independent, SparseModel
-    >>> counts = count_pairs([0, 0, 1], [1, 2, 2], n_areas=3)
-    >>> model = SparseModel.of_map(counts, Independent(3), InverseGamma(3, 3), ties=False)
-    >>> sample_sparse(np.random.default_rng(1), model, Plan(chains=2, draws=50)).strengths.shape
-    (2, 50, 3)
-    """
+    """Draw ``strengths`` (single precision), ``log_variance`` and ``tie_chance`` from a large map's posterior."""
     from judgemap.core.samplers.sparse import hmc as sparse  # loads numba, which short fits do without
 
     with one_thread():
@@ -224,11 +206,6 @@ def sample_clusters(
     Besides ``strengths`` there are ``labels``, the cluster of each area, numbered in every draw by the clusters' first
     areas (0 is area 0's); ``n_clusters``; and ``log_posterior``, log p(y, λ, θ) up to a constant, with m and σ²
     integrated out.
-
-    >>> from judgemap.core.model.clusters import ClusterPrior
-    >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
-    >>> sample_clusters(np.random.default_rng(1), model, Plan(chains=2, draws=50, thin=2))["labels"].shape
-    (2, 50, 3)
     """
     with one_thread():
         return run(rng, build(model), (starting_partitions(model, plan.chains),), plan, cores, watch)

@@ -64,16 +64,6 @@ def step(rng: np.random.Generator, split: Split, state: S, kicks: int) -> S:
     """Propose by one trajectory of ``kicks`` rotations between half kicks; each chain accepts or stays.
 
     A trajectory may overflow; then its chain stays where it is, and the proposal counts as broken down.
-
-    >>> def look(q, height=True):
-    ...     return HMCState(q, 0 * q, -(q**2).sum(axis=0) / 2, np.ones(4), np.zeros(4, int))
-    >>> split = Split(
-    ...     noise=lambda rng, chains: rng.standard_normal((3, chains)),
-    ...     look=look,
-    ...     log_joint=lambda state, momentum: state.log_density - (momentum**2).sum(axis=0) / 2,
-    ... )
-    >>> step(np.random.default_rng(1), split, look(np.ones((3, 4))), kicks=2).acceptance.round(9)
-    array([1., 1., 1., 1.])
     """
     # 1. Draw a momentum, and note the energy that a perfect trajectory would conserve.
     chains = state.q.shape[-1]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -209,6 +209,7 @@ def _p_higher(base: FloatArray, other: FloatArray) -> FloatArray:
     return np.array(chances)
 
 
+F = TypeVar("F", bound=Fit)
 Refit = Callable[..., Fit]
 """Fits again with the given options in place of those that a fit was made with, as in ``refit(chi=1.0)``."""
 Variation = tuple[str, list[float]]
@@ -280,14 +281,7 @@ def variance_sensitivity(base: Fit, refit: Refit, variations: Iterable[Variation
             "this fit has no prior of α to vary (α was fixed, or it is a cluster fit); fit the standard or the "
             "spatial model with α inferred"
         )
-    rows = [{"parameter": "(as fitted)", "value": np.nan, **_against(base, base)}]
-    for name, values in variations:
-        for value in values:
-            changed = _varied(name, value)
-            same = all(getattr(base.settings, key) == new for key, new in changed.items())
-            fit = base if same else refit(**changed).whole()
-            rows.append({"parameter": name, "value": value, **_against(base, fit)})
-    return pd.DataFrame(rows)
+    return _sensitivity(base, refit, variations, _varied, _against)
 
 
 def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Variation]) -> pd.DataFrame:
@@ -321,11 +315,24 @@ def cluster_sensitivity(base: ClusterFit, refit: Refit, variations: Iterable[Var
     >>> table["parameter"].tolist()
     ['(as fitted)', 'beta']
     """
-    rows = [{"parameter": "(as fitted)", "value": np.nan, **_compare(base, base)}]
+    return _sensitivity(base, refit, variations, lambda name, value: {name: value}, _against_clusters)
+
+
+def _sensitivity(
+    base: F,
+    refit: Refit,
+    variations: Iterable[Variation],
+    changes: Callable[[str, float], dict[str, Any]],
+    against: Callable[[F, F], dict[str, Any]],
+) -> pd.DataFrame:
+    """Fit again with each value, unless it is the base's, and measure every fit against the base."""
+    rows = [{"parameter": "(as fitted)", "value": np.nan, **against(base, base)}]
     for name, values in variations:
         for value in values:
-            fit = base if base.record.assumed[name] == value else refit(**{name: value}).whole()
-            rows.append({"parameter": name, "value": value, **_compare(base, cast("ClusterFit", fit))})
+            changed = changes(name, value)
+            same = all(getattr(base.settings, key) == new for key, new in changed.items())
+            fit = base if same else cast("F", refit(**changed).whole())
+            rows.append({"parameter": name, "value": value, **against(base, fit)})
     return pd.DataFrame(rows)
 
 
@@ -356,7 +363,7 @@ def _against(base: Fit, fit: Fit) -> dict[str, float | str]:
     }
 
 
-def _compare(base: ClusterFit, fit: ClusterFit) -> dict[str, float]:
+def _against_clusters(base: ClusterFit, fit: ClusterFit) -> dict[str, float]:
     chances = fit.n_clusters
     medians = np.stack([np.median(each.risk, axis=0) for each in (base, fit)])
     return {

@@ -45,12 +45,6 @@ class Explanation:
 
     ``data`` are the comparisons that were fitted. Each part is computed when first used, and cached: a briefing uses
     little of it, the pages of a study use all.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> told = Explanation(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
-    >>> told.reliability.judges, list(told.top), told.density.shape
-    (12, [1, 3, 5, 10, 20, 50], (77, 40))
     """
 
     fit: Fit
@@ -250,13 +244,7 @@ def _splits(n_areas: int) -> int:
 
 
 def judge(fit: Fit, data: Comparisons) -> Fit:
-    """Return the fit with its verdict.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=2)
-    >>> judge(jm.fit_spatial(data, areas, seed=1, judges="alike", chains=4, draws=500), data).verdict.headline
-    'Sound'
-    """
+    """Return the fit with its verdict."""
     return fit.judged(Explanation(fit, data).verdict)
 
 
@@ -336,14 +324,7 @@ NAMES = {
 
 
 def parameters(fit: Fit) -> list[Parameter]:
-    """List the parameters that the model has: α unless there are clusters; σ, θ or ν, ρ, and those of its other parts.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-    >>> [each.symbol for each in parameters(fit)]
-    ['α', 'σ', 'σ/α']
-    """
+    """List the parameters that the model has: α unless there are clusters; σ, θ or ν, ρ, and those of other parts."""
     return [
         Parameter(symbol=symbol, words=words, median=middle, low=low, high=high)
         for symbol, words, draws in _parameter_draws(fit)

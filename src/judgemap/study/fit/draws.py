@@ -109,11 +109,7 @@ def by_draw(values: Array, *axes: str) -> Axed:
 
 
 def thinned(samples: Named) -> Named:
-    """Return the draws that are kept: see `describe`.
-
-    >>> thinned(Named({"risk": by_draw(np.zeros((2, 10, 3)), "area")})).sizes["draw"]
-    10
-    """
+    """Return the draws that are kept: see `describe`."""
     return samples.take("draw", slice(None, None, keep_one_in(samples["risk"].size)))
 
 
@@ -136,14 +132,7 @@ def describe(values: int) -> str | None:
 
 
 def write_groups(path: Path, groups: Mapping[str, Named], attributes: Mapping[str, str]) -> None:
-    """Write a netCDF file, laid out as xarray would.
-
-    >>> import tempfile, xarray as xr
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_groups(Path(folder, "it.nc"), {"some": Named({"x": Axed(("row",), np.arange(3.0))})}, {"by": "us"})
-    ...     xr.load_dataset(Path(folder, "it.nc"), group="some")["x"].to_numpy()
-    array([0., 1., 2.])
-    """
+    """Write a netCDF file, laid out as xarray would."""
     import h5netcdf
 
     with h5netcdf.File(path, "w") as file:

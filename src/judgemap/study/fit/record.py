@@ -136,17 +136,7 @@ class Diagnostics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FitRecord:
-    """How a fit was made, from what, by which software, and what to bear in mind about it.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> record = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100).record
-    >>> record.model, record.correlation, record.assumed, record.plan.draws
-    ('spatial', Correlation(kind='communicability', length=None), {'chi': 0.1, 'omega': 0.1}, 100)
-    >>> record.made_by
-    'The map shows all answers taken together, as if one person had given them, by the spatial model as in the paper.'
-    >>> FitRecord.from_dict(record.to_dict()) == record
-    True
-    """
+    """How a fit was made, from what, by which software, and what to bear in mind about it."""
 
     settings: FitSettings
     """What was asked for, with the numbers of the plan that was carried out."""
@@ -345,11 +335,7 @@ def data_facts(data: Comparisons, counts: PairCounts, areas: Areas) -> DataFacts
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the software that a fit depends on.
-
-    >>> "judgemap" in versions()
-    True
-    """
+    """Return the versions of the software that a fit depends on."""
     packages = ("judgemap", "numpy", "scipy")
     return {"python": platform.python_version(), **{package: _version(package) for package in packages}}
 

@@ -444,11 +444,7 @@ class FitSettings:
 
     @property
     def by_judge(self) -> bool:
-        """Whether anything differs from judge to judge.
-
-        >>> FitSettings(judges="differ").by_judge, FitSettings(judges="alike").by_judge
-        (True, False)
-        """
+        """Whether anything differs from judge to judge."""
         return self.differ or any(getattr(self, name) for name in EFFECTS)
 
     @property

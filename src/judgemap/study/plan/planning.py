@@ -10,7 +10,7 @@ answers each, are simulated too, with the first design.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -476,28 +476,17 @@ def _run(
     seed, simulations, cores = how
     truths = [source.draw(np.random.default_rng([seed, number, 0]), people) for number in range(simulations)]
     work = [
-        delayed(_numbered_trial)(
-            (name, number),
-            # 0 is the truth's generator.
-            np.random.default_rng([seed, number, 1 + DESIGNS.index(name)]),
-            (truth, people, each.asker, each.sizes, top),
-        )
+        # 0 is the truth's generator.
+        delayed(trial)(np.random.default_rng([seed, number, 1 + DESIGNS.index(name)]), truth, people, *each, top)
         for number, truth in enumerate(truths)
         for name, each in tried.items()
     ]
-    found: dict[tuple[str, int], FloatArray] = {}
-    parallel = Parallel(n_jobs=cores, return_as="generator_unordered", max_nbytes=None)
-    for done, (label, merits) in enumerate(parallel(work), start=1):
-        found[label] = merits
+    found: list[FloatArray] = []
+    for merits in Parallel(n_jobs=cores, return_as="generator", max_nbytes=None)(work):
+        found.append(merits)
         if watch is not None:
-            watch(done, len(work))
-    return {name: np.array([found[name, number] for number in range(simulations)]) for name in tried}
-
-
-def _numbered_trial(
-    label: tuple[str, int], rng: np.random.Generator, arguments: tuple[Any, ...]
-) -> tuple[tuple[str, int], FloatArray]:
-    return label, trial(rng, *arguments)
+            watch(len(found), len(work))
+    return {name: np.array(found[place :: len(tried)]) for place, name in enumerate(tried)}
 
 
 def _asker(name: str, areas: Areas, people: Population, judges: int, per_judge: int) -> Asker:

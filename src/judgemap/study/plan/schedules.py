@@ -190,11 +190,7 @@ def schedule(
 def pair_design(
     graph: AreaGraph, name: str, alpha: float, comparisons: int, panel: tuple[int, float] | None = None
 ) -> PairDesign:
-    """Make a design by name; the optimal one depends on the number of comparisons, a guess at α, and the panel.
-
-    >>> pair_design(AreaGraph(3, [[0, 1]]), "uniform", 3.0, 10).n_areas
-    3
-    """
+    """Make a design by name; the optimal one depends on the number of comparisons, a guess at α, and the panel."""
     if name == "adaptive":
         raise StudyError(
             "the adaptive design chooses each pair after the last answer, so it has no list; run it on the study "
@@ -223,13 +219,7 @@ def pair_design(
 def local_design(
     graph: AreaGraph, known: IntArray, name: str, alpha: float, comparisons: int, panel: tuple[int, float] | None
 ) -> PairDesign:
-    """Make a design for the part of a large map that one judge knows, without looking at the rest.
-
-    >>> path = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4]])
-    >>> design = local_design(path, np.array([1, 2, 4]), "principal", 3.0, 10, None)
-    >>> bool(design.probability(1, 4) > design.probability(1, 2) > 0)
-    True
-    """
+    """Make a design for the part of a large map that one judge knows, without looking at the rest."""
     if name not in ("principal", "optimal"):
         return pair_design(graph, name, alpha, comparisons, panel).restricted(known)
     from judgemap.core.design.walks import correlation_among

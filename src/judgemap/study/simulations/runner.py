@@ -189,15 +189,6 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
     """Run the sets of ``job`` that ``folder`` does not hold yet, and return all of them.
 
     Raises a `StudyError` if the folder holds another study, or the same one with other settings.
-
-    >>> from judgemap.study.simulations.runner import on_cores
-    >>> from judgemap.study.simulations.scheduling import Scheduling
-    >>> ring = AreaGraph(5, [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]])
-    >>> job = Job(Scheduling(comparisons=20, chains=2, draws=20), ring, sets=1, seed=1)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     results = conduct(job, Path(folder, "out"), on_cores(1))
-    >>> [row["design"] for row in results.rows[:4]]
-    ['uniform', 'naive', 'principal', 'optimal']
     """
     notes = _check_folder(job, folder)
     done = _finished(folder, job.sets)
@@ -208,7 +199,8 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
         with contextlib.closing(backend(job, missing)) as coming:
             for result in coming:
                 _make_folder(job, folder)
-                write_whole(folder / "sets" / _file_name(result.number), _to_json(result).encode())
+                kept = {"set": result.number, "cpu_seconds": result.cpu_seconds, "rows": result.rows}
+                write_whole(folder / "sets" / f"{result.number:04d}.json", f"{json.dumps(kept)}\n".encode())
                 done[result.number] = result
                 if watch is not None:
                     watch(len(done), job.sets)
@@ -290,14 +282,6 @@ def _finished(folder: Path, sets: int) -> dict[int, SetResult]:
             stored = _read_json(path)
             done[stored["set"]] = SetResult(stored["set"], stored["rows"], stored["cpu_seconds"])
     return done
-
-
-def _file_name(number: int) -> str:
-    return f"{number:04d}.json"
-
-
-def _to_json(result: SetResult) -> str:
-    return json.dumps({"set": result.number, "cpu_seconds": result.cpu_seconds, "rows": result.rows}) + "\n"
 
 
 def _read_json(path: Path) -> dict[str, Any]:

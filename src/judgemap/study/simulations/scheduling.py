@@ -126,11 +126,7 @@ def _summary(column: dict[str, FloatArray], base: dict[str, FloatArray]) -> Row:
 
 
 def ratio_interval(values: FloatArray, base: FloatArray) -> tuple[float, float, float]:
-    """Geometric mean of values/base, set by set, with a 95 % interval from the normal approximation.
-
-    >>> ratio_interval(np.array([2.0, 2.0]), np.array([1.0, 1.0]))
-    (2.0, 2.0, 2.0)
-    """
+    """Geometric mean of values/base, set by set, with a 95 % interval from the normal approximation."""
     logs = np.log(values / base)
     error = logs.std(ddof=1) / np.sqrt(len(logs)) if len(logs) > 1 else np.nan
     middle = logs.mean()

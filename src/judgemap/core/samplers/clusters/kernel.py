@@ -73,14 +73,7 @@ class ClusterState(NamedTuple):
 
 
 def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
-    """Build the compiled sampler. Without ties, a ``carry_every`` longer than the run turns carrying off.
-
-    >>> model = ClusterModel(count_pairs([0, 1], [2, 2], n_areas=3), ClusterPrior(np.ones((3, 3))))
-    >>> rng, sampler = np.random.default_rng(1), kernel(model)
-    >>> state, draws = sampler.advance(rng, sampler.init(rng, np.zeros((1, 3), dtype=int)), 100, 2)
-    >>> draws["labels"].shape
-    (1, 50, 3)
-    """
+    """Build the compiled sampler. Without ties, a ``carry_every`` longer than the run turns carrying off."""
     from judgemap.core.samplers.clusters import compiled as clusters_strengths
 
     comparisons, tables = _comparisons(model.counts, ties=model.ties is not None), _tables(model.prior)

@@ -50,12 +50,7 @@ class Rows(NamedTuple):
 
 
 def lay_out(counts: PairCounts | Answered) -> Rows:
-    """Sort the pairs into the order in which the pass takes them.
-
-    >>> lay_out(count_pairs([0, 0, 1], [1, 1, 2], 3))
-    Rows(first=array([1, 0], dtype=uint32), second=array([2, 1], dtype=uint32), half=array([0.5, 1. ]), \
-excess=array([0.5, 1. ]), bounds=array([0, 1, 2]))
-    """
+    """Sort the pairs into the order in which the pass takes them."""
     order = np.argsort(counts.n, kind="stable")
     n, wins = counts.n[order], counts.wins[order]
     # Unsigned areas spare the compiled code a check for negative indices.
@@ -64,12 +59,7 @@ excess=array([0.5, 1. ]), bounds=array([0, 1, 2]))
 
 
 def likelihood(counts: PairCounts) -> Likelihood:
-    """Lay out the pairs; ℓ costs half as much as ∇ℓ, and most steps of a trajectory do not need it.
-
-    >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
-    >>> score.ravel(), np.round(height, 4)
-    (array([ 0.5, -0.5]), array([-0.6931]))
-    """
+    """Lay out the pairs; ℓ costs half as much as ∇ℓ, and most steps of a trajectory do not need it."""
     rows = lay_out(counts)
 
     def at(strengths: FloatArray, *, height: bool = True) -> tuple[FloatArray, FloatArray]:

@@ -292,10 +292,6 @@ def likelihood(counts: PairCounts) -> Likelihood:
     ℓ(λ) = −Σ (n − y) max(d, 0) + y max(−d, 0) − n log p and ∇ℓ = Xᵀ(y − n/2 − n/2 · tanh(d/2)), p = 1/(1 + e^{−|d|}),
     give the same numbers as `spatial.compiled` up to rounding, and nothing cancels here either. One logarithm serves
     many pairs: p is at least a half, so the product of a few hundred does not underflow.
-
-    >>> score, height = likelihood(count_pairs([0], [1], 2))(np.zeros((2, 1)))
-    >>> score.ravel(), np.round(height, 4)
-    (array([ 0.5, -0.5]), array([-0.6931]))
     """
     order = np.argsort(counts.n, kind="stable")
     n, wins = counts.n[order].astype(np.float64), counts.wins[order].astype(np.float64)
