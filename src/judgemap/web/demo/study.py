@@ -14,8 +14,8 @@ from django.utils import timezone
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Comparisons, Outcome
-from judgemap.study.data.definition import OwnWords, StudyDefinition
-from judgemap.study.data.example import PER_JUDGE, SimulatedStudy, chicago, simulate_study
+from judgemap.study.data.definition import read_definition
+from judgemap.study.data.example import SimulatedStudy, chicago, simulate_study
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.joining import invite
@@ -31,62 +31,7 @@ TRUTH = "true-risk.txt"
 """The file with the simulated risk, one area per line."""
 HASTY = 6
 """The judge, counted from 0, who answers at random within a second: the judges' page should notice."""
-NOTE = (
-    "Everything about this study is simulated: the judges, their answers and the risk. It says nothing about Chicago."
-)
-NEXT_STEPS = "Nothing: the study is simulated. In a real one, say here what follows from the map, and who does it."
-FINISHED = StudyDefinition(
-    title="Simulated risk in Chicago",
-    question="Which area has the LOWER rate?",
-    direction="lower",
-    example=NOTE,
-    design="uniform",
-    recommended=50,
-    maximum=max(PER_JUDGE),
-    thanks="Thank you.",
-)
-TRANSLATIONS = {
-    "fr": {
-        "title": "Essayer de juger",
-        "question": "Dans quel quartier les loyers sont-ils plus BAS ?",
-        "example": "Une étude pour essayer. Si vous pensez que les loyers sont plus bas à **Pullman** qu’au **Loop**, "
-        "choisissez Pullman.",
-        "consent": "La participation est volontaire et vous pouvez arrêter à tout moment. Nous conservons vos réponses "
-        "et le temps qu’elles ont pris, sous un nom tiré au hasard ; nous ne demandons et ne conservons ni votre nom, "
-        "ni votre adresse e-mail, ni votre adresse internet. Vous recevrez un code avec lequel supprimer vos réponses.",
-        "thanks": "Merci.",
-    },
-    "es": {
-        "title": "Probar a juzgar",
-        "question": "¿En qué zona son más BAJOS los alquileres?",
-        "example": "Un estudio de prueba. Si cree que los alquileres son más bajos en **Pullman** que en el **Loop**, "
-        "elija Pullman.",
-        "consent": "La participación es voluntaria y puede dejarlo en cualquier momento. Guardamos sus respuestas y el "
-        "tiempo que ha tardado en darlas, con un nombre al azar; no pedimos ni guardamos su nombre, su correo "
-        "electrónico ni su dirección de internet. Recibirá un código con el que puede eliminar sus respuestas.",
-        "thanks": "Gracias.",
-    },
-    "ar": {
-        "title": "جرّب المقارنة",
-        "question": "في أي منطقة تكون الإيجارات أقل؟",
-        "example": "دراسة للتجربة. إذا كنت ترى أن الإيجارات في **Pullman** أقل منها في **Loop** فاختر Pullman.",
-        "consent": "المشاركة طوعية، ويمكنك التوقف في أي وقت. نحتفظ بإجاباتك وبالوقت الذي استغرقته تحت اسم عشوائي، ولا "
-        "نطلب اسمك أو بريدك الإلكتروني أو عنوانك على الإنترنت ولا نحتفظ بها. ستحصل على رمز يمكنك به حذف إجاباتك.",
-        "thanks": "شكرًا لك.",
-    },
-}
-OPEN = replace(
-    FINISHED,
-    title="Try judging",
-    question="Which area has the LOWER rent?",
-    example="A study to try. If you think that rents are lower in **Pullman** than in the **Loop**, choose Pullman.",
-    recommended=10,
-    maximum=200,
-    design="principal",
-    languages=("en", *TRANSLATIONS),
-    translations=TRANSLATIONS,
-    access="open",
-)
+FINISHED, OPEN = (Path(__file__).with_name(f"{name}.toml") for name in ("finished", "open"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +66,12 @@ def _make_studies(owner: Researcher, seed: int) -> SimulatedStudy:
     rng = np.random.default_rng(seed)
     simulated = simulate_study(rng, chicago())
     data = with_ties(rng, simulated)
-    study = open_study(create_study(FINISHED, simulated.areas, owner), owner)
+    definition = read_definition(FINISHED)
+    study = open_study(create_study(definition, simulated.areas, owner), owner)
     store_answers(rng, study, data)
     study = close_study(study, owner)
-    open_study(create_study(OPEN, simulated.areas, owner), owner)
-    set_words(study, OwnWords(author="A. Example", next_steps=NEXT_STEPS), owner)
+    open_study(create_study(read_definition(OPEN), simulated.areas, owner), owner)
+    set_words(study, definition.briefing, owner)
     ask_for_fit(study, FitSettings(seed=seed), owner, note="all answers")
     ask_for_fit(study, FitSettings(model="clusters", seed=seed), owner, note="clusters of areas")
     return simulated

@@ -1,6 +1,8 @@
 """How a fit was made: paragraphs to paste into a paper, with the references that they cite."""
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -12,41 +14,7 @@ from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import EFFECTS
 
-REFERENCES: Mapping[str, str] = {
-    "Binder, 1978": "Binder, D. A. (1978). Bayesian cluster analysis. Biometrika, 65(1), 31–38.",
-    "Blei and Frazier, 2011": "Blei, D. M., and Frazier, P. I. (2011). Distance dependent Chinese restaurant "
-    "processes. Journal of Machine Learning Research, 12, 2461–2488.",
-    "Bradley and Terry, 1952": "Bradley, R. A., and Terry, M. E. (1952). Rank analysis of incomplete block designs: "
-    "I. The method of paired comparisons. Biometrika, 39(3/4), 324–345. doi:10.2307/2334029",
-    "Davidson, 1970": "Davidson, R. R. (1970). On extending the Bradley–Terry model to accommodate ties in paired "
-    "comparison experiments. Journal of the American Statistical Association, 65(329), 317–328.",
-    "Besag et al., 1991": "Besag, J., York, J., and Mollié, A. (1991). Bayesian image restoration, with two "
-    "applications in spatial statistics. Annals of the Institute of Statistical Mathematics 43, 1–20.",
-    "Sørbye and Rue, 2014": "Sørbye, S. H., and Rue, H. (2014). Scaling intrinsic Gaussian Markov random field priors "
-    "in spatial modelling. Spatial Statistics 8, 39–51.",
-    "Estrada and Hatano, 2008": "Estrada, E., and Hatano, N. (2008). Communicability in complex networks. Physical "
-    "Review E, 77, 036111. doi:10.1103/PhysRevE.77.036111",
-    "Neal, 2011": "Neal, R. M. (2011). MCMC using Hamiltonian dynamics. In S. Brooks, A. Gelman, G. L. Jones, and "
-    "X.-L. Meng (Eds.), Handbook of Markov Chain Monte Carlo (pp. 113–162). Chapman and Hall/CRC.",
-    "Polson et al., 2013": "Polson, N. G., Scott, J. G., and Windle, J. (2013). Bayesian inference for logistic models "
-    "using Pólya–Gamma latent variables. Journal of the American Statistical Association, 108(504), 1339–1349. "
-    "doi:10.1080/01621459.2013.829001",
-    "Rao and Kupper, 1967": "Rao, P. V., and Kupper, L. L. (1967). Ties in paired-comparison experiments: A "
-    "generalization of the Bradley–Terry model. Journal of the American Statistical Association, 62(317), 194–204.",
-    "Seymour, Sirl et al., 2022": "Seymour, R. G., Sirl, D., Preston, S. P., Dryden, I. L., Ellis, M. J. A., Perrat, "
-    "B., and Goulding, J. (2022). The Bayesian spatial Bradley–Terry model: Urban deprivation modelling in Tanzania. "
-    "Journal of the Royal Statistical Society Series C: Applied Statistics, 71(2), 288–308. doi:10.1111/rssc.12532",
-    "Seymour, Nyarko-Agyei et al., 2022": "Seymour, R., Nyarko-Agyei, A., McCabe, H., Severn, K., Sirl, D., Kypraios, "
-    "T., and Taylor, A. (2022). Comparative judgement modeling to map forced marriage at local levels. "
-    "arXiv:2212.01202",
-    "Shahbaba et al., 2014": "Shahbaba, B., Lan, S., Johnson, W. O., and Neal, R. M. (2014). Split Hamiltonian Monte "
-    "Carlo. Statistics and Computing, 24(3), 339–349. doi:10.1007/s11222-012-9373-1",
-    "Vehtari et al., 2021": "Vehtari, A., Gelman, A., Simpson, D., Carpenter, B., and Bürkner, P.-C. (2021). "
-    "Rank-normalization, folding, and localization: An improved R̂ for assessing convergence of MCMC (with "
-    "discussion). Bayesian Analysis, 16(2), 667–718. doi:10.1214/20-BA1221",
-    "Wade and Ghahramani, 2018": "Wade, S., and Ghahramani, Z. (2018). Bayesian cluster analysis: Point estimation and "
-    "credible balls (with discussion). Bayesian Analysis, 13(2), 559–626. doi:10.1214/17-BA1073",
-}
+REFERENCES: Mapping[str, str] = tomllib.loads(Path(__file__).with_name("references.toml").read_text(encoding="utf-8"))
 """Each reference, by the words that cite it."""
 
 KERNELS = {
