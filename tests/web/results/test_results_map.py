@@ -104,9 +104,6 @@ def test_clusters_have_a_layer_with_their_probabilities(answered, keep, page, ma
     expected = [text if placed else f"no clear cluster: {text}" for text, placed in zip(own, best.placed, strict=True)]
     assert [text for _, text, _ in shown] == expected
     assert {fill for (_, _, fill), placed in zip(shown, best.placed, strict=True) if not placed} <= {"#ffffff"}
-    sure = areas_on(page(run, layer="membership").content.decode())
-    assert [fill for _, _, fill in sure] == [CHANCE.colours(6)[each] for each in CHANCE.classify(best.probability)[0]]
-    assert sure[0][1] == f"{percent(best.probability[0])} in cluster {best.labels[0]}"
 
 
 def test_a_fit_without_clusters_has_no_such_layer(run, page):

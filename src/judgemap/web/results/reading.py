@@ -24,14 +24,13 @@ from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.results.files import BRIEFING_POLICY, areas_csv, briefing_text, has_briefing
 from judgemap.web.results.models import FitRun, ReadingLink, words_of
-from judgemap.web.results.pages import SeenMap, add_verdicts, facts_of, fit_page, read_findings, show_page
-from judgemap.web.results.risk_map import by_risk, draw_slide, layer_makers
+from judgemap.web.results.pages import SeenMap, add_verdicts, facts_of, fit_page, show_page
+from judgemap.web.results.risk_map import by_risk, draw_whole, layer_makers
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.server.limits import WRONG_GUESSES, Brake
 from judgemap.web.server.tokens import hashed, make_token, whole_address
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.log import record
-from judgemap.web.studies.maps import has_tiles, lay_ground, picture, picture_response, stored_rings
 from judgemap.web.studies.models import Study
 
 SHOWS = {"map": _("The map"), "table": _("The table of areas"), "briefing": _("The briefing")}
@@ -199,11 +198,7 @@ def map_picture(request: HttpRequest, token: str) -> HttpResponse:
     """Draw the map."""
     run = _part(request, token, "map")
     seen = SeenMap(run)
-    layer = layer_makers(seen.rows, seen.top, read_findings(run, "between", "grouping"))["risk"]()
-    if has_tiles(run.study):
-        return picture_response(picture(stored_rings(run.study_id), layer.classes, layer.colours))
-    ground = lay_ground(run.study, run.version, read_findings(run, "layout").layout)
-    return picture_response(draw_slide(ground, layer, ground.badges(by_risk(seen.rows)[:10]), run.version.title))
+    return draw_whole(run.study, seen, layer_makers(seen.rows, {})["risk"]())
 
 
 @require_safe

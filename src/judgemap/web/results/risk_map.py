@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -12,7 +12,8 @@ import numpy as np
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.utils.html import escape
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from judgemap.core.assess import posterior
@@ -33,7 +34,7 @@ from judgemap.report.figures.colours import (
 )
 from judgemap.report.pages.finish import add_streets
 from judgemap.report.words.text import number, number_sentence, partition_sentence, percentage, signed, times_in_ten
-from judgemap.study.assess.findings import AreaFinding, AreaFindings, Findings, Level, RiskRow, is_placed, rough_levels
+from judgemap.study.assess.findings import Findings, Level, RiskRow, is_placed, rough_levels
 from judgemap.web.judge.places import gazetteer
 from judgemap.web.results.models import FitRun
 from judgemap.web.results.pages import (
@@ -50,7 +51,6 @@ from judgemap.web.server.filters import interval
 from judgemap.web.studies.basemap.pictures import Frame, layers
 from judgemap.web.studies.maps import (
     BADGE,
-    Badge,
     Ground,
     has_tiles,
     lay_ground,
@@ -66,7 +66,6 @@ NOTHING = Findings()
 RANK_LIMITS = (0.5, 5.5, 10.5, 20.5, 40.5, 80.5, 160.5)
 LABELS = {
     "risk": "Risk", "sd": "Uncertainty", "rank": "Rank", "width": "Rank interval", "cluster": "Cluster",
-    "membership": "Cluster certainty",
 }  # fmt: skip
 """What the layers are called, besides those of the k highest."""
 
@@ -125,7 +124,7 @@ class Layer:
 def layer_makers(
     rows: Sequence[RiskRow], top: Mapping[int, Sequence[float]], found: Findings = NOTHING
 ) -> dict[str, Callable[[], Layer]]:
-    """Return the functions that make a fit's layers, by name: risk, sd, rank, width, top1 … top50, cluster, membership.
+    """Return the functions that make a fit's layers, by name: risk, sd, rank, width, top1 … top50, cluster.
 
     ``rows`` is the table of areas; ``top`` has P(among the k highest) by k, and is empty until it is worked out, as are
     ``grouping`` and ``between`` of what was ``found``.
@@ -136,7 +135,7 @@ def layer_makers(
     }  # fmt: skip
     makers |= {f"top{k}": partial(_top, k, chances) for k, chances in sorted(top_chances(rows, top).items())}
     if "cluster" in rows[0]:
-        makers |= {"cluster": partial(_clusters, rows, found), "membership": partial(_membership, rows, found)}
+        makers["cluster"] = partial(_clusters, rows, found)
     return makers
 
 
@@ -240,82 +239,41 @@ def _clusters(rows: Sequence[RiskRow], found: Findings) -> Layer:
         colours=colours,
         ticks=[],
         key=[*key, *([(UNPLACED, UNPLACED_WORDS, clusters.count(0))] if 0 in clusters else [])],
-        marked=_marked(found),
+        marked=[position for position, other in enumerate(found.between) if other],
     )
-
-
-def _membership(rows: Sequence[RiskRow], found: Findings) -> Layer:
-    """Make the layer of the probability that each area belongs to its cluster."""
-    chances = [row["probability"] for row in rows]
-    says = _("The darker an area, the more certain that it belongs to its cluster.")
-    scale = replace(CHANCE, title="Probability of belonging to its cluster")
-    layer = _layer(
-        "membership", says, scale, chances, lambda at: f"{percentage(chances[at])} in cluster {rows[at]['cluster']}"
-    )
-    return replace(layer, ticks=CHANCES, marked=_marked(found))
-
-
-def _marked(found: Findings) -> list[int]:
-    return [position for position, other in enumerate(found.between) if other]
 
 
 SLIDE = 1600
 """The width of a map for slides, in pixels."""
 PIXELS = 700
 """The width that a map over streets is drawn for: about that of a printed page."""
-AREAS = 'fill-opacity=".55" stroke="#4a5a6a" stroke-width="1" stroke-linejoin="round"'
-NUMBERS = f'font-size="{BADGE:g}" text-anchor="middle" dominant-baseline="central" font-family="system-ui, sans-serif"'
 
 
-def draw_slide(ground: Ground, layer: Layer, badges: Sequence[Badge], title: str) -> str:
-    """Draw a map as one picture that needs no other file: its title above, its legend below."""
+def draw_whole(study: Study, seen: SeenMap, layer: Layer) -> HttpResponse:
+    """Draw a whole map, coloured by a layer; one that is not large, with its title and legend, for slides."""
+    if has_tiles(study):
+        return picture_response(picture(stored_rings(study.pk), layer.classes, layer.colours))
+    ground = lay_ground(study, seen.run.version, read_findings(seen.run, "layout").layout)
     west, north, width, height = ground.box
-    below = north + height
-    foot = 40 + (28 * len(layer.steps) if layer.key else 70)
-    lines = "".join('<path d="M{} {}L{} {}" stroke="#8b97a3"/>'.format(*line) for line in ground.lines)
-    legend = _named_key(layer, west, below + 70) if layer.key else _ramp(layer, (west, below + 66), width)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SLIDE}" height="{SLIDE * (height + 60 + foot) / width:.0f}" '
-        f'viewBox="{west} {north - 60} {width} {height + 60 + foot}" font-size="18" '
-        f'font-family="system-ui, sans-serif">'
-        f'<rect x="{west}" y="{north - 60}" width="100%" height="100%" fill="#fff"/>'
-        f'<text x="{west + 8}" y="{north - 24}" font-size="28" font-weight="700">{escape(title)}</text>'
-        f'{lines}<g stroke="#75828f" stroke-width=".8" stroke-linejoin="round">{_areas(ground, layer)}</g>'
-        f'<g text-anchor="middle" dominant-baseline="central">{"".join(map(_badge, badges))}</g>'
-        f'<text x="{west + 8}" y="{below + 50}" font-weight="600">{escape(layer.scale.title)}</text>{legend}</svg>'
-    )
-
-
-def _areas(ground: Ground, layer: Layer) -> str:
-    shapes = zip(ground.places, layer.fills, strict=True)
-    return "".join(f'<path d="{place.path}" fill="{fill}"/>' for place, fill in shapes)
-
-
-def _ramp(layer: Layer, corner: tuple[float, float], width: float) -> str:
-    """Draw the legend of a layer whose classes have limits."""
-    (x, y), step = (corner[0] + 8, corner[1]), min(90.0, (width - 60) / len(layer.colours))
-    boxes = [
-        f'<rect x="{x + step * place:.1f}" y="{y}" width="{step:.1f}" height="16" fill="{colour}"/>'
-        for place, colour in enumerate(layer.colours)
+    step = min(90.0, (width - 60) / len(layer.colours))
+    names = [name for _, name, _ in layer.steps] if layer.key else layer.ticks
+    legend = [
+        (round(step * place, 1), 54 + 28 * place, colour, name)
+        for place, (colour, name) in enumerate(zip_longest([colour for colour, *_ in layer.steps], names))
     ]
-    ticks = [f'<text x="{x + step * place:.1f}" y="{y + 36}">{tick}</text>' for place, tick in enumerate(layer.ticks)]
-    return "".join(boxes + ticks)
+    whole = height + 100 + (28 * len(legend) if layer.key else 70)
+    context = _drawn(ground, layer, seen.rows) | {
+        "title": seen.run.version.title, "layer": layer, "legend": legend, "step": step, "slide": SLIDE, "west": west,
+        "top": north - 60, "width": width, "height": whole, "tall": round(SLIDE * whole / width), "left": west + 8,
+        "below": north + height,
+    }  # fmt: skip
+    return picture_response(render_to_string("results/slide.svg", context))
 
 
-def _named_key(layer: Layer, x: float, y: float) -> str:
-    return "".join(
-        f'<rect x="{x + 8}" y="{y + 28 * place - 16}" width="26" height="18" fill="{colour}" stroke="#75828f"/>'
-        f'<text x="{x + 44}" y="{y + 28 * place}">{escape(name)}</text>'
-        for place, (colour, name, _areas) in enumerate(layer.steps)
-    )
-
-
-def _badge(badge: Badge) -> str:
-    """Draw a numbered circle, with a line to its area if it stands beside it."""
-    line = f'<path d="M{badge.area_x} {badge.area_y}L{badge.x} {badge.y}" stroke="#14212e"/>' if badge.apart else ""
-    place = f'cx="{badge.x}" cy="{badge.y}" r="{BADGE:g}"'
-    circle = f'<circle {place} fill="#fff" stroke="#14212e" stroke-width="1.6"/>'
-    return f'{line}{circle}<text x="{badge.x}" y="{badge.y}" font-weight="700">{badge.text}</text>'
+def _drawn(ground: Ground, layer: Layer, rows: Sequence[RiskRow]) -> dict[str, object]:
+    """Return what every picture of a map draws: the areas in their colours, and numbers on the ten highest."""
+    shapes = list(zip(ground.places, layer.fills, strict=True))
+    return {"ground": ground, "shapes": shapes, "badges": ground.badges(by_risk(rows)[:10])}
 
 
 def with_streets(html: str, run: FitRun) -> str:
@@ -328,21 +286,12 @@ def with_streets(html: str, run: FitRun) -> str:
         "Numbered as on the first page, with paler colours so that the streets show through. Streets and places: "
         f"{study.base_map.credit}."
     )
-    return add_streets(html, _over_streets(run, study.base_map.pk), alt, caption)
-
-
-def _over_streets(run: FitRun, base_map: int) -> str:
-    ground = lay_ground(run.study, run.version)
-    frame = Frame(*json.loads(run.study.outline)["box"])
+    ground = lay_ground(study, run.version)
     badges = ground.badges(by_risk(run.rows)[:10])
     taken = [(each.x - BADGE, each.y - BADGE, each.x + BADGE, each.y + BADGE) for each in badges]
-    under, names = layers(base_map, frame, PIXELS, taken)
-    areas = _areas(ground, layer_makers(run.rows, {})["risk"]())
-    size = f'width="{ground.box[2]}" height="{ground.box[3]}"'  # without which some programs show it tiny
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{ground.view_box}" {size}>{under}'
-        f"<g {AREAS}>{areas}</g>{names}<g {NUMBERS}>{''.join(map(_badge, badges))}</g></svg>"
-    )
+    under, names = layers(study.base_map.pk, Frame(*json.loads(study.outline)["box"]), PIXELS, taken)
+    context = _drawn(ground, _risk(run.rows), run.rows) | {"under": SafeString(under), "names": SafeString(names)}
+    return add_streets(html, render_to_string("results/over_streets.svg", context), alt, caption)
 
 
 WIDE, HIGH = 320.0, 96.0
@@ -577,107 +526,52 @@ def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> Http
     return render(request, "results/detail.html", context)
 
 
-class Posterior(NamedTuple):
-    """A drawing of the posterior of risk: the bell, the interval below it, the axis."""
+def draw_around(seen: SeenMap, position: int, neighbours: Sequence[int]) -> list[dict[str, object]]:
+    """Draw an area of a large map as judges saw it, among its neighbours, all coloured by risk; the area is last.
 
-    bell: str
-    low: float
-    median: float
-    high: float
-    zero: float
-    ticks: list[tuple[float, str]]
-    says: str
-
-
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """What is known about an area on a map: its row of the table, what was found about it, and the areas around it."""
-
-    position: int
-    count: int
-    row: RiskRow
-    known: AreaFindings
-    posterior: Posterior
-    met: list[tuple[int, str, int, int]]
-    """The areas it was compared with: position, name, how often it won and lost."""
-    neighbours: list[tuple[int, str]]
-    around: "list[Shape]"
-    """It and the areas around it, drawn in a square; empty where the page's own map shows them."""
-    cluster: str
-    unexpected: str
-    picked: str
-
-    @property
-    def won(self) -> int:
-        """How often it won."""
-        return sum(each.won for each in self.known.met)
-
-    @property
-    def lost(self) -> int:
-        """How often it lost."""
-        return sum(each.lost for each in self.known.met)
-
-    @property
-    def compared(self) -> int:
-        """How many of its comparisons had a winner."""
-        return self.won + self.lost
-
-    @property
-    def won_share(self) -> float:
-        """The percentage of its comparisons that it won."""
-        return round(100 * self.won / self.compared, 1) if self.compared else 0.0
-
-
-class Shape(NamedTuple):
-    """An area in the drawing of a chosen one and its neighbours: its path, colour and name, and where the name is."""
-
-    path: str
-    fill: str
-    name: str
-    at: tuple[int, int] | None
-
-
-def draw_around(seen: SeenMap, position: int, neighbours: Sequence[int]) -> list[Shape]:
-    """Draw an area of a large map as judges saw it, among its neighbours, all coloured by risk; the area is last."""
+    A shape has a path, a colour, a name and where that stands. Where the page's own map shows them, there is none.
+    """
     scene = ""
     if has_tiles(seen.run.study):
         scene = Area.objects.values_list("scene", flat=True).get(study_id=seen.run.study_id, position=position)
     if not scene:
         return []
     drawn, rows = json.loads(scene), seen.rows
-    fills = layer_makers(rows, seen.top, read_findings(seen.run, "between", "grouping"))["risk"]().fills
+    fills = _risk(rows).fills
     colours = {rows[other]["name"]: fills[other] for other in neighbours}
     others = [
-        Shape(svg_path(each["rings"]), colours.get(name := each.get("name", ""), "none"), name, each.get("at"))
+        {**each, "path": svg_path(each["rings"]), "fill": colours.get(each.get("name", ""), "none")}
         for each in drawn["others"]
     ]
-    return [*others, Shape(svg_path(drawn["own"]), fills[position], "", None)]
+    return [*others, {"path": svg_path(drawn["own"]), "fill": fills[position]}]
 
 
-def describe_area(seen: SeenMap, position: int) -> Detail:
-    """Put together what is known about an area on a map."""
+def describe_area(seen: SeenMap, position: int) -> dict[str, object]:
+    """Put together what is known about an area on a map: its row of the table, what was found, the areas around it."""
     run, rows = seen.run, seen.rows
     row, known = rows[position], read_area_findings(run, position)
-    clustered = "cluster" in row
     neighbours = neighbours_of(run.version, position)
-    return Detail(
-        position=position,
-        count=len(rows),
-        row=row,
-        known=known,
-        posterior=draw_posterior(rows, position, *seen.density(position, known.area)),
-        met=[(each.other, rows[each.other]["name"], each.won, each.lost) for each in known.met],
-        neighbours=[(other, rows[other]["name"]) for other in neighbours],
-        around=draw_around(seen, position, neighbours),
-        cluster=cluster_text(row, levels_of(rows, read_findings(run, "grouping"))) if clustered else "",
-        unexpected=_unexpected(known.area),
-        picked="" if known.area.riskier is None or seen.address else times_in_ten(known.area.riskier),
-    )
+    won, lost = sum(each.won for each in known.met), sum(each.lost for each in known.met)
+    return {
+        "position": position,
+        "count": len(rows),
+        "row": row,
+        "known": known,
+        "posterior": draw_posterior(rows, position, *seen.density(position, known.area)),
+        "won": won,
+        "lost": lost,
+        "compared": won + lost,
+        "met": [(rows[each.other]["name"], each) for each in known.met],
+        "neighbours": [(other, rows[other]["name"]) for other in neighbours],
+        "around": draw_around(seen, position, neighbours),
+        "cluster": cluster_text(row, levels_of(rows, read_findings(run, "grouping"))) if "cluster" in row else "",
+        "picked": "" if known.area.riskier is None or seen.address else times_in_ten(known.area.riskier),
+    }
 
 
 def draw_posterior(
     rows: Sequence[RiskRow], position: int, density: Sequence[float], edges: Sequence[float]
-) -> Posterior:
+) -> dict[str, object]:
     """Draw an area's posterior on the scale of all areas; without a density, only its interval."""
     row = rows[position]
     least = edges[0] if edges else min(each["risk_low"] for each in rows)
@@ -695,40 +589,18 @@ def draw_posterior(
         bell = f"M0 {HIGH:g}L" + " ".join(f"{x} {y}" for x, y in points) + f" {WIDE:g} {HIGH:g}z"
     step = round_step(span / 8, (1, 2, 5, 10))
     ticks = [(across(step * each), number(step * each)) for each in range(-50, 51) if least <= step * each <= most]
-    says = _(
-        "Posterior of the risk of %(name)s: median %(middle)s, 95 %% interval %(interval)s, on "
-        "the scale of all areas, %(least)s to %(most)s."
-    ) % {
-        "name": row["name"],
-        "middle": signed(row["risk_median"]),
-        "interval": interval(row),
-        "least": signed(least),
-        "most": signed(most),
-    }
     low, median, high = map(across, _ends(row))
-    return Posterior(bell, low, median, high, across(0.0), ticks, says)
-
-
-def _unexpected(area: AreaFinding) -> str:
-    """Say that an area was chosen more or less often than the fit expects; empty if it was not."""
-    if area.unexpected is None:
-        return ""
-    rate, low, high = area.unexpected
-    shown = {"rate": percentage(rate), "low": percentage(low), "high": percentage(high)}
-    if rate > high:
-        return _("It was chosen more often (%(rate)s) than this fit expects (%(low)s to %(high)s).") % shown
-    return _("It was chosen less often (%(rate)s) than this fit expects (%(low)s to %(high)s).") % shown
+    return {
+        "bell": bell, "low": low, "median": median, "high": high, "zero": across(0.0), "ticks": ticks, "least": least,
+        "most": most,
+    }  # fmt: skip
 
 
 @fit_page
 def map_picture(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Draw the whole map, coloured by one layer; for a map that is not large, with title and legend, for slides."""
     seen, layer = _wanted(run, request)
-    if has_tiles(study):
-        return picture_response(picture(stored_rings(study.pk), layer.classes, layer.colours))
-    ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
-    badges = ground.badges(by_risk(seen.rows)[:10])
-    response = picture_response(draw_slide(ground, layer, badges, study.version.title))
+    response = draw_whole(study, seen, layer)
     if "download" in request.GET:
         response["Content-Disposition"] = f'attachment; filename="{study.slug}-fit-{run.number}-{layer.name}.svg"'
     return response
