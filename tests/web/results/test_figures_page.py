@@ -95,7 +95,9 @@ def test_the_page_shows_groups_and_figures(with_figures, page):
     fit = files.open_fit(with_figures)
     expected = results_by(fit, ["East" if place % 2 else "West" for place in range(len(fit.map))])
     assert [row["group"] for row, _ in shown.context["groups"]] == expected["group"].tolist()
-    assert shown.context["scatter"].dots.count("M") == len(fit.map)
+    [picture] = shown.context["pictures"]
+    assert picture.alt.startswith(f"Scatter of the risk of {len(fit.map)} areas against income.")
+    assert page(with_figures, "picture", picture.name).status_code == 200
     assert shown.context["not_cause"] in shown.content.decode()
     assert page(with_figures, "figures", by="nothing", column="<b>").context["by"] == "town"
     with CaptureQueriesContext(connection) as queries:

@@ -23,7 +23,7 @@ def compared(three, page):
     """What the page shows of the first fit beside others."""
 
     def got(*numbers: int):
-        return page(three[0], "compare", **{"with": [str(each) for each in numbers]}).context["compared"]
+        return page(three[0], "compare", **{"with": [str(each) for each in numbers]}).context
 
     return got
 
@@ -41,7 +41,8 @@ def test_every_two_fits_have_their_correlations(compared, risks):
         "Fit 3: cluster model",
     ]
     found = [
-        (first.title, second.title, alike.pearson, alike.spearman) for first, second, alike in compared(2, 3).likeness
+        (first.title, second.title, alike.pearson, alike.spearman)
+        for first, second, alike in compared(2, 3)["likeness"]
     ]
     for (first, second, *values), (a, b) in zip(found, ((0, 1), (0, 2), (1, 2)), strict=True):
         assert (first, second) == (titles[a], titles[b])
@@ -57,14 +58,14 @@ def test_fits_that_disagree_about_the_leader_say_so(three, compared):
         for row in other.rows:
             row["risk_median"] = {leader: 8.0, rival: height}.get(row["name"], row["risk_median"])
         other.save()
-        said.append(compared(2).others[0].leaders)
+        said.append(compared(2)["others"][0].leaders)
     assert (leader in said[0], rival in said[0]) == (True, False)
     assert (leader in said[1], rival in said[1]) == (True, True)
 
 
 def test_the_largest_changes_are_the_librarys(three, page, made, text_of):
     response = page(three[0], "compare", **{"with": "2"})
-    other, library = response.context["compared"].others[0], compare_fits(made["spatial"].fit, made["without"].fit)
+    other, library = response.context["others"][0], compare_fits(made["spatial"].fit, made["without"].fit)
     areas = library.areas.set_index("name")
     order = areas.index[np.argsort(-np.abs(areas["change"].to_numpy()), kind="stable")[:10]].tolist()
     assert [each.base["name"] for each in other.movers] == order
@@ -85,7 +86,7 @@ def test_the_largest_changes_are_the_librarys(three, page, made, text_of):
 def test_maps_share_one_scale(compared, risks):
     limits = RISK.limits_for(np.concatenate(risks))
     colours = RISK.shades(limits)
-    for drawn, risk in zip(compared(2, 3).maps.drawn, risks, strict=True):
+    for drawn, risk in zip(compared(2, 3)["maps"].drawn, risks, strict=True):
         fills = {area: colour for colour, members in drawn.fills for area in members}
         classes = np.searchsorted(limits, risk, side="right") - 1
         assert [fills[area] for area in range(len(risk))] == [colours[each] for each in classes]
@@ -94,7 +95,7 @@ def test_maps_share_one_scale(compared, risks):
 def test_the_map_of_the_change_has_signs_as_well_as_colours(compared, risks):
     change = risks[2] - risks[0]
     cuts = change_limits(float(np.abs(change).max()))
-    signs = [sign for *_, sign in compared(3).others[0].change.drawn[0].signs]
+    signs = [sign for *_, sign in compared(3)["others"][0].change.drawn[0].signs]
     assert (signs.count("+"), signs.count("−")) == ((change >= cuts[5]).sum(), (change < cuts[2]).sum())
 
 
@@ -107,7 +108,7 @@ def test_points_of_the_scatter_lie_where_the_risks_are():
 
 
 def test_fits_of_other_answers_say_so(three, compared):
-    same, other = (each.side.remark for each in compared(3, 2).others[::-1])
+    same, other = (each.side.remark for each in compared(3, 2)["others"][::-1])
     used = [str(run.record.data.used) for run in three[:2]]
     assert not any(each in same for each in used)
     assert all(each in other for each in used)

@@ -2,39 +2,36 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import msgspec
-import numpy as np
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.figures import REGION, Figures
-from judgemap.report.figures.colours import round_step
-from judgemap.report.words.text import measured, number
+from judgemap.report.words.text import measured
 from judgemap.study.assess import findings
-from judgemap.study.assess.findings import EQUAL, Follows, RateOptions, Rates, RiskRow
+from judgemap.study.assess.findings import EQUAL, RateOptions, Rates
 from judgemap.web.results import actions
-from judgemap.web.results.models import Beside, FitRun
-from judgemap.web.results.pages import fit_page, kept_rows, show_page
+from judgemap.web.results.models import Beside, FitPicture, FitRun
+from judgemap.web.results.pages import fit_page, pictures_of, show_page
 from judgemap.web.server.forms import StudyForm, sentence
+from judgemap.web.server.jobs import outlast
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.areas import figures_of, load_areas
 from judgemap.web.studies.maps import has_tiles
 from judgemap.web.studies.models import Study, StudyFigures
 
-WIDE, HIGH = 640.0, 400.0
-"""Width and height of a scatter, in its own units."""
-ENDS: tuple[Literal["risk_median", "risk_low", "risk_high"], ...] = ("risk_median", "risk_low", "risk_high")
 MOST_RATES = 20
 """How many areas' rates the page lists; the files have all."""
-TICKS = (1.0, 2.0, 5.0, 10.0)
+DRAWN = "figure-{}"
+"""The name of the picture of the map against a figure, by the figure's place among those that it is held against."""
 
 
 class AddForm(StudyForm):
@@ -104,19 +101,6 @@ class ChooseForm(StudyForm):
         return given
 
 
-class Scatter(NamedTuple):
-    """Risk against a figure, as paths for all areas at once, so that thousands are drawn quickly."""
-
-    dots: str
-    intervals: str
-    line: str
-    """What the figure suggests."""
-    out: list[tuple[float, float, float, float, str]]
-    """The areas that stand out: x, y, the ends of the interval, and the name."""
-    across: list[tuple[float, str]]
-    up: list[tuple[float, str]]
-
-
 @fit_page
 def figures(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show a fit by group and beside figures."""
@@ -184,9 +168,7 @@ def _show(
         "groups": [(row, next(value for name, value in row.items() if name.startswith("p_top"))) for row in rows],
         "top": next((name.removeprefix("p_top") for name in (rows[0] if rows else {}) if name.startswith("p_top")), ""),
         "held": held,
-        "scatter": draw_scatter(shown.numbers(column), kept_rows(run.pk, run.finished_at), held)
-        if shown and held and column in shown.cells
-        else None,
+        "pictures": pictures_of(run, DRAWN.format(list(told.follows).index(column))) if told and column else [],
         "out": [(each.area, each.words(column)) for each in held.out] if held else [],
         "not_cause": findings.NOT_CAUSE,
         "rates": _highest_rates(told.rates) if told and told.rates else [],
@@ -211,41 +193,9 @@ def _wanted(asked: str, there: Sequence[str]) -> str:
     return asked if asked in there else next(iter(there), "")
 
 
-def draw_scatter(values: FloatArray, rows: Sequence[RiskRow], held: Follows) -> Scatter:
-    """Draw the risk of each area, with its interval, against a figure."""
-    known = np.flatnonzero(np.isfinite(values)).tolist()
-    lowest, highest = min(rows[at]["risk_low"] for at in known), max(rows[at]["risk_high"] for at in known)
-    least, most = float(values[known].min()), float(values[known].max())
-
-    def x(value: float) -> float:
-        return round(WIDE * (value - least) / (most - least), 1)
-
-    def y(risk: float) -> float:
-        return round(HIGH * (highest - risk) / (highest - lowest), 1)
-
-    def at_area(at: int) -> tuple[float, float, float, float]:
-        middle, low, high = (y(rows[at][end]) for end in ENDS)
-        return x(float(values[at])), middle, low, high
-
-    places = {at: at_area(at) for at in known}
-    return Scatter(
-        "".join(f"M{across} {middle}h0" for across, middle, _, _ in places.values()),
-        "".join(f"M{across} {low}V{high}" for across, _, low, high in places.values()),
-        " ".join(f"{x(value)},{y(risk)}" for value, risk in held.line),
-        [(*places[each.area], each.name) for each in held.out if each.area in places],
-        [(x(each), number(each)) for each in _ticks(least, most)],
-        [(y(each), number(each)) for each in _ticks(lowest, highest)],
-    )
-
-
-def _ticks(low: float, high: float) -> list[float]:
-    step = round_step((high - low) / 5, TICKS)
-    first, last = int(np.ceil(low / step)), int(np.floor(high / step))
-    return [round(step * each, 9) for each in range(first, last + 1)]
-
-
 def work_out(job: Beside) -> None:
     """Hold a fit against its study's figures, and write what its briefing shows of it; a worker does this."""
+    from judgemap.report.figures.fit import against_figure
     from judgemap.report.pages.briefing.document import sections_beside
     from judgemap.study.assess.beside import beside, group_areas
     from judgemap.study.assess.rates import rates_of
@@ -266,7 +216,19 @@ def work_out(job: Beside) -> None:
             told = replace(told, no_rates=sentence(error))
     job.result = json_value(msgspec.to_builtins(told))
     fit = replace(fit, map=replace(fit.map, figures=shown))
+    pictures = [against_figure(fit, column, each) for column, each in told.follows.items()]
+    drawn = [
+        FitPicture(fit=job.fit, name=DRAWN.format(place), svg=each.svg(), alt=each.alt)
+        for place, each in enumerate(pictures)
+    ]
     groups = [group_areas(fit.map, each, weights=weights) for each in shown.groupings if each in kept.in_briefing]
     columns = [each for each in shown.numeric if each in kept.in_briefing]
     job.section = sections_beside(fit, groups, columns) if groups or columns else ""
-    job.finish("result", "section")
+
+    def store() -> None:
+        with transaction.atomic():
+            FitPicture.objects.filter(fit=job.fit, name__startswith=DRAWN.format("")).delete()
+            FitPicture.objects.bulk_create(drawn)
+            job.finish("result", "section")
+
+    outlast(store)

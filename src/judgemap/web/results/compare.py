@@ -71,20 +71,16 @@ class Side:
         return [self.rows[position]["name"] for position in self.order[:3]]
 
 
-@dataclass(frozen=True, slots=True)
-class SmallMap:
+class SmallMap(NamedTuple):
     """A map in classes: the positions of the areas of each colour, and signs (x, y, text) to put on some."""
 
-    title: str
+    side: Side
     fills: list[tuple[str, list[int]]]
     says: str
     signs: Sequence[tuple[float, float, str]] = ()
-    beside: str = ""
-    address: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SmallMaps:
+class SmallMaps(NamedTuple):
     """Maps in the same classes, and their legend."""
 
     drawn: list[SmallMap]
@@ -107,8 +103,7 @@ class Mover(NamedTuple):
     other_place: int
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
+class Against(NamedTuple):
     """Another map compared with the base."""
 
     base: Side
@@ -120,35 +115,20 @@ class Against:
     movers: list[Mover]
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """The base and others: their maps on one scale, how alike each pair is, and each of the others in detail."""
-
-    maps: SmallMaps
-    likeness: list[tuple[Side, Side, Likeness]]
-    others: list[Against]
-
-
-def compare_maps(ground: Ground, base: Side, others: Sequence[Side]) -> Compared:
-    """Compare maps of the same areas."""
+def compare_maps(ground: Ground, base: Side, others: Sequence[Side]) -> dict[str, object]:
+    """Return maps of the same areas on one scale, how alike each pair is, and each of the others against the base."""
     sides = [base, *others]
-    return Compared(
-        maps=draw_maps(sides),
-        likeness=[(a, b, likeness(a.risks, b.risks)) for a, b in combinations(sides, 2)],
-        others=[_against(ground, base, other) for other in others],
-    )
-
-
-def _against(ground: Ground, base: Side, other: Side) -> Against:
-    return Against(
-        base=base,
-        side=other,
-        alike=likeness(base.risks, other.risks),
-        leaders=_leaders(base, other),
-        scatter=draw_scatter(base, other),
-        change=draw_change(ground, base, other),
-        movers=_movers(base, other),
-    )
+    return {
+        "maps": draw_maps(sides),
+        "likeness": [(a, b, likeness(a.risks, b.risks)) for a, b in combinations(sides, 2)],
+        "others": [
+            Against(
+                base, other, likeness(base.risks, other.risks), _leaders(base, other), draw_scatter(base, other),
+                draw_change(ground, base, other), _movers(base, other),
+            )
+            for other in others
+        ],
+    }  # fmt: skip
 
 
 def draw_maps(sides: Sequence[Side]) -> SmallMaps:
@@ -158,11 +138,9 @@ def draw_maps(sides: Sequence[Side]) -> SmallMaps:
     says = _("Map of estimated risk. %(title)s. Highest: %(highest)s.")
     drawn = [
         SmallMap(
-            side.title,
+            side,
             _groups(side.risks, limits, colours),
             says % {"title": side.title, "highest": ", ".join(side.highest)},
-            beside=side.beside,
-            address=side.address,
         )
         for side in sides
     ]
@@ -217,7 +195,7 @@ def draw_change(ground: Ground, base: Side, other: Side) -> SmallMaps:
         "unchanged": f"{classes.count(3):,}",
         "areas": f"{len(classes):,}",
     }
-    drawn = SmallMap(_("Change of risk"), _groups(change, limits, CHANGE), says, signs)
+    drawn = SmallMap(Side(_("Change of risk"), [], ""), _groups(change, limits, CHANGE), says, signs)
     return SmallMaps([drawn], _ramp(CHANGE, limits))
 
 
@@ -226,7 +204,6 @@ class Scatter(NamedTuple):
 
     points: list[tuple[float, float, str]]
     ticks: list[tuple[float, float, str]]
-    says: str
 
 
 def draw_scatter(base: Side, other: Side) -> Scatter:
@@ -238,11 +215,8 @@ def draw_scatter(base: Side, other: Side) -> Scatter:
         return np.asarray(SIDE * (values - limits[0]) / (limits[-1] - limits[0]))
 
     x, y, at = (np.round(each, 1).tolist() for each in (along(base.risks), SIDE - along(other.risks), along(limits)))
-    says = _("Scatter of the risk of %(areas)s areas on two maps; points on the line have the same risk on both.") % {
-        "areas": f"{len(base.rows):,}"
-    }
     points = list(zip(x, y, (row["name"] for row in base.rows), strict=True))
-    return Scatter(points, [(each, SIDE - each, number(tick)) for each, tick in zip(at, limits, strict=True)], says)
+    return Scatter(points, [(each, SIDE - each, number(tick)) for each, tick in zip(at, limits, strict=True)])
 
 
 def _leaders(base: Side, other: Side) -> str:
@@ -289,17 +263,19 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         fits.filter(number__in=sorted(numbers)[:MOST_COMPARED]).defer(None).defer("findings", "log").order_by("number")
     )
     done = [each for each in chosen if each.status == FitRun.Status.DONE and len(each.rows) == len(run.rows)]
-    ground = lay_ground(study, run.version, read_findings(run, "layout").layout) if done else None
     there = fits.exclude(status__in=GONE)
     context = {
         "choices": [(each, title_of(each), each.number in numbers) for each in there.order_by("-number")[:LISTED]],
         "waiting": [(each, title_of(each), round(100 * each.progress)) for each in chosen if not each.over],
         "gone": [(each, title_of(each)) for each in chosen if each.over and each not in done],
-        "compared": _compared(ground, run, done) if ground is not None else None,
-        "ground": ground,
         "variations": len(other_priors(FitSettings.from_dict(run.settings))),
         "here_again": request.get_full_path(),
     }
+    if done:
+        ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
+        here = Side(title_of(run), run.rows, _("this fit"))
+        others = [Side(title_of(each), each.rows, _("the other"), _answers(run, each)) for each in done]
+        context |= {"ground": ground, **compare_maps(ground, here, others)}
     return show_page(request, "results/compare.html", study, run, context)
 
 
@@ -313,13 +289,6 @@ def sensitivity(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
         messages.error(request, sentence(error))
         return redirect(address)
     return redirect(f"{address}?{urlencode([('with', each.number) for each in made])}")
-
-
-def _compared(ground: Ground, base: FitRun, others: Sequence[FitRun]) -> Compared:
-    here = Side(title_of(base), base.rows, _("this fit"))
-    return compare_maps(
-        ground, here, [Side(title_of(each), each.rows, _("the other"), _answers(base, each)) for each in others]
-    )
 
 
 def _answers(base: FitRun, other: FitRun) -> str:
@@ -357,21 +326,20 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "fitted": fitted.get(chosen),
     }
     if chosen:
-        context["whose"] = _("%(words)s Beside it is the view of judge %(chosen)s alone.") % {
-            "words": run.record.made_by,
-            "chosen": chosen,
-        }
-        context["compared"] = _beside(ground, run, there.get(judge=chosen), here)
+        shown = {"words": run.record.made_by, "chosen": chosen}
+        context["whose"] = _("%(words)s Beside it is the view of judge %(chosen)s alone.") % shown
+        population = Side(_("The population of judges"), run.rows, _("the population’s map"), address=here)
+        context |= compare_maps(ground, population, [_side(there.get(judge=chosen), None, "")])
     elif there.exists():
-        shown = Paginator(judges, FEW if ground.crowded else MANY).get_page(request.GET.get("page"))
-        kept = {each.judge: each for each in there.filter(judge__in=["", *shown.object_list])}
+        pages = Paginator(judges, FEW if ground.crowded else MANY).get_page(request.GET.get("page"))
+        kept = {each.judge: each for each in there.filter(judge__in=["", *pages.object_list])}
         sides = [
             Side(_("The population of judges"), run.rows, ""),
             Side(_("These judges, each with equal weight"), kept[""].rows, ""),
         ]
-        sides += [_side(kept[name], fitted.get(name), f"{here}?judge={name}") for name in shown.object_list]
+        sides += [_side(kept[name], fitted.get(name), f"{here}?judge={name}") for name in pages.object_list]
         whose = _("%(words)s Beside it are those of the panel and of each judge.") % {"words": run.record.made_by}
-        context |= {"shown": shown, "maps": draw_maps(sides), "whose": whose}
+        context |= {"shown": pages, "maps": draw_maps(sides), "whose": whose}
     return show_page(request, "results/judge_maps.html", study, run, context)
 
 
@@ -398,8 +366,3 @@ def _side(kept: FitView, fitted: JudgeFinding | None, address: str) -> Side:
     return Side(
         _("Judge %(name)s") % {"name": kept.judge}, kept.rows, _("this judge’s map"), beside=beside, address=address
     )
-
-
-def _beside(ground: Ground, run: FitRun, kept: FitView, here: str) -> Compared:
-    population = Side(_("The population of judges"), run.rows, _("the population’s map"), address=here)
-    return compare_maps(ground, population, [_side(kept, None, "")])

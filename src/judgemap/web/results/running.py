@@ -270,7 +270,7 @@ def _draw(subject: Subject) -> None:
         FitPicture(fit=run, name=name, svg=each.svg(), alt=each.alt, caption=each.caption)
         for name, each in drawn.items()
     ]
-    FitPicture.objects.filter(fit=run).delete()
+    FitPicture.objects.filter(fit=run, name__in=drawn).delete()
     FitPicture.objects.bulk_create(rows)
 
 
