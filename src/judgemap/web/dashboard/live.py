@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from django.http import HttpRequest, HttpResponse
@@ -11,16 +12,19 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 
 from judgemap.core.types import IntArray
 from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.counting import HOUR, Numbers, Outcomes, numbers_of
-from judgemap.web.dashboard.maps import LAYERS, NEVER, SHADES, AreaMap, area_map
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import has_tiles, load_places, picture_response, stored_rings
 from judgemap.web.studies.maps import picture as whole_picture
 from judgemap.web.studies.models import Study
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 ACTIVE = timedelta(minutes=10)
 MOST_LISTED = 1_000
@@ -29,6 +33,46 @@ STEPS = ((72, 1, "hour"), (120 * 24, 24, "day"), (10**9, 7 * 24, "week"))
 """For a span up to this many hours, bars of this many hours, and their name."""
 MONDAY = 4 * 24
 """Hours from 1 January 1970, a Thursday, to the first Monday."""
+CLASSES = 5
+SHADES = ("url(#never)", "#e2edf7", "#b0cfe8", "#6fa6d0", "#2f76b0", "#0b3c6f")
+"""The colours of the classes in the picture of a large map, as the stylesheet has them."""
+NEVER = (
+    '<defs><pattern id="never" width="14" height="14" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+    '<rect width="14" height="14" fill="#fff"/><rect width="4" height="14" fill="#b9c2ca"/></pattern></defs>'
+)
+NAMED = 4
+"""How many areas at either end of the order are named in words."""
+
+
+class Layer(NamedTuple):
+    """Something counted for each area: what it is called, what is said if it never happened, and how often it did."""
+
+    words: "StrPromise"
+    nothing: "StrPromise"
+    says: "StrPromise"
+    few_matter: bool = True
+    """Whether low counts matter, and not high ones."""
+
+
+LAYERS = {
+    "judged": Layer(
+        _lazy("compared"),
+        _lazy("No area was compared yet."),
+        _lazy("Areas were compared %(range)s times, half of them %(middle)s times or fewer. The fewest: %(listed)s."),
+    ),
+    "shown": Layer(
+        _lazy("shown"),
+        _lazy("No area was shown yet."),
+        _lazy("Areas were shown %(range)s times, half of them %(middle)s times or fewer. The fewest: %(listed)s."),
+    ),
+    "unknown": Layer(
+        _lazy("not known to a judge"),
+        _lazy("No area was unknown to a judge yet."),
+        _lazy("%(there)s of %(areas)s areas were not known to a judge. The most often: %(listed)s."),
+        few_matter=False,
+    ),
+}
+"""What the map can count."""
 
 
 @study_page
@@ -57,12 +101,9 @@ def now(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page
 def picture(request: HttpRequest, study: Study) -> HttpResponse:
     """Draw how often each area of a large map was seen."""
-    layer = request.GET.get("map", "")
     rings = stored_rings(study.pk)
-    drawn = area_map([""] * len(rings), getattr(numbers_of(study, len(rings)), layer if layer in LAYERS else "judged"),
-                     LAYERS.get(layer, LAYERS["judged"]))  # fmt: skip
-    svg = whole_picture(rings, [each.shade for each in drawn.areas], SHADES, NEVER)
-    return picture_response(svg)
+    counts = getattr(numbers_of(study, len(rings)), _layer(request))
+    return picture_response(whole_picture(rings, classes_of(counts).tolist(), SHADES, NEVER))
 
 
 @study_page
@@ -76,8 +117,7 @@ def areas(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "dashboard/areas.html", context | {"here": "dashboard", "page": "live"})
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeNumbers:
+class JudgeNumbers(NamedTuple):
     """Judges by how far they have got; those who withdrew are counted only as withdrawn."""
 
     invited: int
@@ -86,6 +126,16 @@ class JudgeNumbers:
     recommended: int
     maximum: int
     withdrawn: int
+
+
+class AreaMap(NamedTuple):
+    """All areas with their counts and classes, and the legend: class, words, and how many areas."""
+
+    areas: list[tuple[str, int, int]]
+    legend: list[tuple[int, str, int]]
+    none: str
+    """How areas are drawn that have none."""
+    alt: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +164,8 @@ class Live:
     @property
     def digest(self) -> str:
         """A digest of what the page shows: if it is the same, so is the page."""
-        counts = [area.count for area in self.map.areas]
-        shown = repr((replace(self, map=replace(self.map, areas=[])), counts))  # names are slow, and never change
+        counts = [count for _, count, _ in self.map.areas]
+        shown = repr((replace(self, map=self.map._replace(areas=[])), counts))  # names are slow, and never change
         return hashlib.sha256(shown.encode()).hexdigest()[:16]
 
 
@@ -248,6 +298,53 @@ def _moment(seconds: float) -> datetime:
 
 
 def _look(request: HttpRequest, study: Study) -> Live:
-    layer = request.GET.get("map", "")
     names = area_names(study)
-    return look(study, numbers_of(study, len(names)), names, layer if layer in LAYERS else "judged", timezone.now())
+    return look(study, numbers_of(study, len(names)), names, _layer(request), timezone.now())
+
+
+def _layer(request: HttpRequest) -> str:
+    layer = request.GET.get("map", "")
+    return layer if layer in LAYERS else "judged"
+
+
+def classes_of(counts: IntArray) -> IntArray:
+    """Put counts into at most five classes of about equal size; those that are 0 are a class of their own."""
+    seen = counts[counts > 0]
+    cuts = np.unique(np.quantile(seen, np.arange(1, CLASSES) / CLASSES, method="lower")) if len(seen) else seen
+    return np.where(counts > 0, 1 + np.searchsorted(cuts, counts, side="left"), 0)
+
+
+def area_map(names: Sequence[str], counts: IntArray, layer: Layer) -> AreaMap:
+    """Return the map of how often something was counted for each area.
+
+    >>> drawn = area_map(["A", "B", "C"], np.array([0, 2, 9]), LAYERS["shown"])
+    >>> [shade for _, _, shade in drawn.areas], [words for _, words, _ in drawn.legend]
+    ([0, 1, 2], ['never', '2', '9'])
+    """
+    shades = classes_of(counts)
+    legend = []
+    for shade in np.unique(shades).tolist():
+        mine = counts[shades == shade]
+        legend.append((shade, _range(int(mine.min()), int(mine.max())) if shade else _("never"), len(mine)))
+    areas = list(zip(names, counts.tolist(), shades.tolist(), strict=True))
+    return AreaMap(areas, legend, SHADES[0] if layer.few_matter else "#fff", _words(names, counts, layer))
+
+
+def _range(low: int, high: int) -> str:
+    if low == high:
+        return f"{low:,}"
+    return _("%(low)s to %(high)s") % {"low": f"{low:,}", "high": f"{high:,}"}
+
+
+def _words(names: Sequence[str], counts: IntArray, layer: Layer) -> str:
+    """Say what the map shows."""
+    if not counts.any():
+        return str(layer.nothing)
+    order = np.argsort(counts if layer.few_matter else -counts, kind="stable")[:NAMED].tolist()
+    return layer.says % {
+        "range": _range(int(counts.min()), int(counts.max())),
+        "middle": f"{int(np.median(counts)):,}",
+        "there": f"{int((counts > 0).sum()):,}",
+        "areas": f"{len(counts):,}",
+        "listed": ", ".join(f"{names[at]} ({counts[at]:,})" for at in order if layer.few_matter or counts[at]),
+    }
