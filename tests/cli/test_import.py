@@ -49,9 +49,9 @@ def test_a_table_with_columns_of_other_names(judgemap, tmp_path, monkeypatch):
         (["speedybbt", "none.rda"], "there is no such file"),
         (["interface", "none.zip"], "there is no such file"),
         (["table", "none.csv"], "there is no such file"),
-        (["interface", "none.zip", "--id", "email"], "--id is one of item_id, name and display_name"),
-        (["table", "none.csv", "--ones", "third"], "--ones is 'first' or 'second'"),
-        (["speedybbt", str(R / "list.rda"), "--winner-is", "worse"], "the winner's rate is 'lower' or 'higher'"),
+        (["interface", "none.zip", "--id", "email"], "is not one of 'item_id', 'name', 'display_name'"),
+        (["table", "none.csv", "--ones", "third"], "is not one of 'first', 'second'"),
+        (["speedybbt", str(R / "list.rda"), "--winner-is", "worse"], "is not one of 'lower', 'higher'"),
     ],
 )
 def test_mistakes(judgemap, tmp_path, monkeypatch, words, sentence):

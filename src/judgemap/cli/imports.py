@@ -2,13 +2,21 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
-from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Direction
-from judgemap.study.data.exchange import Columns, Imported, Side, all_notes, import_table, save_import
+from judgemap.study.data.exchange import (
+    Columns,
+    Imported,
+    ItemId,
+    Side,
+    all_notes,
+    import_interface,
+    import_table,
+    save_import,
+)
 
 app = typer.Typer(
     name="import",
@@ -17,10 +25,10 @@ app = typer.Typer(
 )
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the files.")]
 WinnerIs = Annotated[
-    str | None,
+    Direction | None,
     typer.Option(help="Whether the chosen area has the 'lower' or the 'higher' rate; most files do not say."),
 ]
-Ones = Annotated[str, typer.Option(help="An outcome of 1 means that the 'first' or the 'second' area won.")]
+Ones = Annotated[Side, typer.Option(help="An outcome of 1 means that the 'first' or the 'second' area won.")]
 
 
 @app.command()
@@ -37,7 +45,7 @@ def speedybbt(
     """
     from judgemap.study.data.r_files import import_speedybbt
 
-    _finish(import_speedybbt(files, _side(ones)), output, winner_is)
+    _finish(import_speedybbt(files, ones), output, winner_is)
 
 
 @app.command()
@@ -46,19 +54,13 @@ def interface(
     *,
     output: Output,
     winner_is: WinnerIs = None,
-    item_id: Annotated[
-        str, typer.Option("--id", help="The column that becomes the areas' id: item_id, name or display_name.")
-    ] = "item_id",
+    item_id: Annotated[ItemId, typer.Option("--id", help="The column that becomes the areas' id.")] = "item_id",
 ) -> None:
     """Read the zip file that the comparative-judgement interface exports. No personal data is read.
 
     Example: judgemap import interface database_export.zip -o wards
     """
-    from judgemap.study.data.exchange import ItemId, import_interface
-
-    if item_id not in ("item_id", "name", "display_name"):
-        raise StudyError(f"--id is one of item_id, name and display_name, not {item_id!r}")
-    _finish(import_interface(file, cast("ItemId", item_id)), output, winner_is)
+    _finish(import_interface(file, item_id), output, winner_is)
 
 
 @app.command()
@@ -84,20 +86,12 @@ def table(
     columns = Columns(
         winner=winner, loser=loser, left=left, right=right, outcome=outcome, chosen=chosen, judge=judge, seconds=seconds
     )
-    _finish(import_table(file, columns, _side(ones)), output, winner_is)
+    _finish(import_table(file, columns, ones), output, winner_is)
 
 
-def _side(ones: str) -> Side:
-    if ones not in ("first", "second"):
-        raise StudyError(f"--ones is 'first' or 'second', not {ones!r}")
-    return cast("Side", ones)
-
-
-def _finish(imported: Imported, output: Path, winner_is: str | None) -> None:
-    if winner_is not in (None, "lower", "higher"):
-        raise StudyError(f"the winner's rate is 'lower' or 'higher', not {winner_is!r}")
+def _finish(imported: Imported, output: Path, winner_is: Direction | None) -> None:
     if winner_is is not None:
-        imported = replace(imported, winner_is=cast("Direction", winner_is))
+        imported = replace(imported, winner_is=winner_is)
     command = save_import(imported, output)
     typer.echo(f"{len(imported.answers):,} comparisons of {len(imported.ids):,} areas are in {output}/")
     for note in all_notes(imported):

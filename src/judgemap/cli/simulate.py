@@ -1,5 +1,6 @@
 """`judgemap simulate`: the paper's simulation studies, on any map."""
 
+import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,33 +33,24 @@ Cluster = Annotated[
 app = typer.Typer(help="Run the paper's simulation studies on a map.", no_args_is_help=True, rich_markup_mode=None)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """The options that all studies share: how much to draw, where to run and write, the seed, and what to print."""
 
-    output: Path
-    quick: bool
-    chains: int | None
-    draws: int | None
-    cores: int | None
-    cluster: str | None
-    seed: int | None
-    as_json: bool
+    output: Output
+    quick: Quick = False
+    chains: Chains = None
+    draws: Draws = None
+    cores: inputs.Processes = None
+    cluster: Cluster = None
+    seed: inputs.Seed = None
+    as_json: inputs.AsJson = False
 
 
 def _with_run(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a `Run` instead of its parameter ``run``."""
-    options: inputs.Options = {
-        "output": (Output, ...),
-        "quick": (Quick, False),
-        "chains": (Chains, None),
-        "draws": (Draws, None),
-        "cores": (inputs.Processes, None),
-        "cluster": (Cluster, None),
-        "seed": (inputs.Seed, None),
-        "as_json": (inputs.AsJson, False),
-    }
-    return inputs.with_options(command, "run", options, Run)
+    fields = inspect.signature(Run).parameters.values()
+    return inputs.with_options(command, "run", {each.name: (each.annotation, each.default) for each in fields}, Run)
 
 
 @app.command()

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,12 +12,23 @@ from judgemap.cli.serving import DATA, DataFolder, server_address
 from judgemap.errors import StudyError
 from judgemap.web.start import connect, use_data_folder
 
+if TYPE_CHECKING:
+    from judgemap.web.studies.models import Study
+
 Slug = Annotated[str, typer.Argument(help="The study's name, as shown by 'judgemap study list'.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]
 
 SAFE = "Keep the data safe"
 
 app = typer.Typer(help="Make, run, export and back up studies.", cls=Group, no_args_is_help=True, rich_markup_mode=None)
+
+
+def _find(name: str, data: Path) -> "Study":
+    """Connect to the database, and find a study in it."""
+    connect(data)
+    from judgemap.web.studies.editing import find_study
+
+    return find_study(name)
 
 
 @app.command()
@@ -54,10 +65,9 @@ def open_study(study: Slug, data: DataFolder = DATA) -> None:
 
     Example: judgemap study open wards
     """
-    connect(data)
+    found = _find(study, data)
     from judgemap.web.studies import editing
 
-    found = editing.find_study(study)
     opened = (editing.reopen_study if found.status == "closed" else editing.open_study)(found)
     typer.echo(f"Study {study} is open.")
     if opened.join_code:
@@ -79,13 +89,11 @@ def invite(
 
     Example: judgemap study invite wards --judges 12
     """
-    connect(data)
+    asked = _find(study, data)
     from judgemap.web.judge.joining import invite as make_links
     from judgemap.web.people.inviting import group_named
     from judgemap.web.server.tokens import check_address
-    from judgemap.web.studies.editing import find_study
 
-    asked = find_study(study)
     invited = make_links(asked, judges, group=group_named(asked, group) if group else None)
     links = [{"judge": each.name, "link": f"{server_address(url)}/j/{each.token}/"} for each in invited]
     if qr is not None:
@@ -121,10 +129,10 @@ def pause(study: Slug, data: DataFolder = DATA) -> None:
 
     Example: judgemap study pause wards
     """
-    connect(data)
-    from judgemap.web.studies import editing
+    found = _find(study, data)
+    from judgemap.web.studies.editing import pause_study
 
-    editing.pause_study(editing.find_study(study))
+    pause_study(found)
     typer.echo(f"Study {study} is paused. Resume it with: judgemap study open {study}")
 
 
@@ -134,10 +142,10 @@ def close(study: Slug, data: DataFolder = DATA) -> None:
 
     Example: judgemap study close wards
     """
-    connect(data)
-    from judgemap.web.studies import editing
+    found = _find(study, data)
+    from judgemap.web.studies.editing import close_study
 
-    editing.close_study(editing.find_study(study))
+    close_study(found)
     typer.echo(f"Study {study} is closed. Reopen it with: judgemap study open {study}")
 
 
@@ -152,11 +160,9 @@ def delete(
 
     Example: judgemap study delete wards
     """
-    connect(data)
-    from judgemap.web.studies.editing import find_study
+    found = _find(study, data)
     from judgemap.web.studies.keeping import GRACE, bring_back, delete_study
 
-    found = find_study(study)
     if undo:
         bring_back(found)
         typer.echo(f"Study {study} is back.")
@@ -184,12 +190,10 @@ def basemap(
 
     Example: judgemap study basemap wards nottinghamshire-latest.osm.pbf
     """
-    connect(data)
+    found = _find(study, data)
     from judgemap.cli.progress import share_progress
     from judgemap.web.studies.basemap.making import CREDIT, check_file, make_here, remove_base_map
-    from judgemap.web.studies.editing import find_study
 
-    found = find_study(study)
     if remove:
         remove_base_map(found)
         typer.echo(f"Study {study} has no base map.")
@@ -213,12 +217,10 @@ def export(
 
     Example: judgemap study export wards -o wards.zip
     """
-    connect(data)
+    chosen = _find(study, data)
     from judgemap.web.people.export import export_study
-    from judgemap.web.studies.editing import find_study
     from judgemap.web.studies.log import record
 
-    chosen = find_study(study)
     path = export_study(chosen, output or Path(f"{study}.zip"))
     record(chosen, None, "exported", {})
     typer.echo(f"Written: {path}")
