@@ -1,7 +1,6 @@
 """How far a result can be trusted: how well a fit was sampled, whether it explains the answers, how reliable it is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,7 +13,6 @@ from judgemap.study.fit.record import GOOD_GAP
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
 from judgemap.web.results.models import FitRun, latest_fit
 from judgemap.web.results.pages import SeenMap, fit_page, pictures_of, read_findings, show_page
-from judgemap.web.server.filters import fixed, whole
 from judgemap.web.studies.access import study_page
 from judgemap.web.studies.models import Study
 
@@ -26,63 +24,24 @@ COLUMNS = ("Answers", "Measure", "Value", "95 % interval")
 def convergence(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Say how well the fit was sampled, and show it."""
     findings = read_findings(run, "sampling", "parameters", "warnings")
+    judged = run.record.diagnostics
+    gap = None if judged.clusters is None else judged.clusters.together_gap
     context = {
         "warnings": findings.warnings,
         "notes": [note.text for note in run.record.notes],
-        "drawn": how_drawn(run),
-        "figures": figures(run),
+        "judged": judged,
+        "limits": {"rhat": GOOD_RHAT, "ess": GOOD_ESS, "gap": GOOD_GAP},
+        "good": {
+            "rhat": judged.rhat_max <= GOOD_RHAT,
+            "bulk": judged.ess_bulk_min >= GOOD_ESS,
+            "tail": judged.ess_tail_min >= GOOD_ESS,
+            "gap": gap is not None and gap <= GOOD_GAP,
+        },
         "parameters": findings.parameters,
         "worst": worst(SeenMap(run).rows, findings.sampling),
         "pictures": pictures_of(run, "traces", "ranks", "alpha"),
     }
     return show_page(request, "results/convergence.html", study, run, context)
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure of a fit's sampling, what it should be, and what it means."""
-
-    name: str
-    value: str
-    should: str
-    good: bool
-    means: str
-
-
-def figures(run: FitRun) -> list[Figure]:
-    """Return the figures of a fit's sampling."""
-    judged = run.record.diagnostics
-    most, least = _("at most %(limit)s"), _("at least %(limit)s") % {"limit": GOOD_ESS}
-    found = [
-        Figure(
-            _("Largest R-hat"),
-            fixed(judged.rhat_max, 3),
-            most % {"limit": GOOD_RHAT},
-            judged.rhat_max <= GOOD_RHAT,
-            _("Several chains start from different points. If they all converge to the same place, R-hat is near 1."),
-        ),
-        Figure(
-            _("Smallest effective sample size"),
-            whole(judged.ess_bulk_min),
-            least,
-            judged.ess_bulk_min >= GOOD_ESS,
-            _("Successive draws are correlated. Those of %(worst)s are worth this many independent draws.")
-            % {"worst": judged.ess_bulk_min_of},
-        ),
-        Figure(
-            _("Smallest effective sample size in the tails"),
-            whole(judged.ess_tail_min),
-            least,
-            judged.ess_tail_min >= GOOD_ESS,
-            _("The ends of the 95 % intervals depend on the tails."),
-        ),
-    ]
-    if judged.clusters is not None:
-        gap = judged.clusters.together_gap
-        means = _("In the probability that two areas share a cluster, between chains with different starting clusters.")
-        limit = most % {"limit": GOOD_GAP}
-        found.append(Figure(_("Largest difference between chains"), fixed(gap, 3), limit, gap <= GOOD_GAP, means))
-    return found
 
 
 def worst(
@@ -91,23 +50,6 @@ def worst(
     """Return the areas that were sampled worst: name, R-hat, effective draws, and those in the tails."""
     areas = zip((row["name"] for row in rows), sampling.rhat, sampling.ess_bulk, sampling.ess_tail, strict=False)
     return sorted(areas, key=lambda area: area[2] or -1.0)[:SHOWN]
-
-
-def how_drawn(run: FitRun) -> str:
-    """Say how much was drawn, in a sentence."""
-    plan = run.record.plan
-    thin = f", one draw in {plan.thin} kept" if plan.thin > 1 else ""
-    return _(
-        "%(chains)s chains of %(draws)s draws, after %(warmup)s warm-up draws%(thin)s; %(seconds)s "
-        "seconds; seed %(seed)s."
-    ) % {
-        "chains": plan.chains,
-        "draws": f"{plan.draws:,}",
-        "warmup": f"{plan.warmup:,}",
-        "thin": thin,
-        "seconds": f"{run.record.seconds:.1f}",
-        "seed": run.record.seed,
-    }
 
 
 @fit_page
@@ -141,54 +83,9 @@ def reliability(request: HttpRequest, study: Study) -> HttpResponse:
         "fit": fit,
         "words": reliability_words(known) if known else "",
         "known": known,
-        "measures": measures(known) if known and known.bayes is not None else [],
         "over_time": over_time(findings.reliability_over_time),
     }
     return render(request, "results/reliability.html", context | {"here": "dashboard", "page": "reliability"})
-
-
-def measures(known: ReliabilityFinding) -> list[tuple[str, float | None, tuple[float, float] | None, str]]:
-    """List the measures of reliability, each with its interval and what it means.
-
-    There are three and, if judges differ in the fit, what another panel would give.
-    """
-    listed = [
-        (
-            _("Another panel"),
-            known.another_panel,
-            None,
-            _(
-                "The squared correlation with the estimates of another panel with as many judges and answers, "
-                "according to the fitted model, in which judges differ."
-            ),
-        ),
-        (
-            _("Split halves"),
-            known.split_half_full,
-            None,
-            _(
-                "The judges are split into halves (%(splits)s times), each half is fitted separately, and the two "
-                "are correlated: %(correlation)s, scaled up to all answers. It reflects differences between judges."
-            )
-            % {"splits": known.splits, "correlation": fixed(known.split_half)},
-        ),
-        (
-            "Bayesian",
-            known.bayes,
-            known.bayes_interval,
-            _(
-                "The squared correlation of estimate and truth, according to the fitted model, including "
-                "what it borrows from neighbours."
-            ),
-        ),
-        (
-            _("Scale separation (SSR)"),
-            known.ssr,
-            None,
-            _("The same, but estimating each area without its neighbours, as other comparative judgement tools do."),
-        ),
-    ]
-    return listed if known.another_panel is not None else listed[1:]
 
 
 def over_time(rows: Sequence[ReliabilityFinding]) -> Chart | None:
