@@ -126,7 +126,24 @@ def drain(terminal, told):
             told.append(data)
 
 
-def test_ctrl_c_keeps_what_was_drawn(edges, comparisons, tmp_path):
+def test_ctrl_c_keeps_what_was_drawn(judgemap, edges, comparisons, tmp_path, monkeypatch):
+    """As if the user pressed it in the middle of the draws: the folder is whole, and says that it was stopped."""
+    real = FitSettings.run
+
+    def press(draws, _wanted):
+        if draws.n_draws >= 20:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(FitSettings, "run", lambda *given, **more: real(*given, **more | {"watch": press}))
+    result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *TINY[:-3], "2000", "--seed", "1")
+    assert result.status == 130
+    assert f"the draws made until then are in {tmp_path / 'results'}/" in result.err
+    assert "- The fit was stopped after" in result.out[result.out.index("Verdict:") :]
+    assert not jm.load_fit(tmp_path / "results").info["complete"]
+
+
+@pytest.mark.slow  # a process with a terminal; the test above is the quick sibling
+def test_ctrl_c_on_a_terminal_keeps_what_was_drawn(edges, comparisons, tmp_path):
     """A long run on a terminal: it shows draws, ESS and R-hat, is interrupted, and still writes a whole folder."""
     words = [sys.executable, "-m", "judgemap", "fit", comparisons, *edges, "-o", tmp_path / "results"]
     words += ["--judges-alike", "--chains", "2", "--draws", "100000"]

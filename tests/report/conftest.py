@@ -155,9 +155,15 @@ def about(fit, study, others):
 
 
 @pytest.fixture(scope="session")
-def document(fit, about, clustered):
+def gallery(fit, about, clustered):
+    """Every figure of both models, each drawn when it is first asked for."""
+    return Gallery(fit, about, clustered)
+
+
+@pytest.fixture(scope="session")
+def document(fit, about, clustered, gallery):
     """The briefing of both models, with every picture drawn."""
-    return Document(briefing(fit, about, clustered))
+    return Document(briefing(fit, about, clustered, gallery))
 
 
 @pytest.fixture(scope="session")

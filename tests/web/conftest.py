@@ -2,9 +2,12 @@
 
 import django_ready  # isort: skip # noqa: F401 - before any model is imported
 
+import contextlib
 import copy
 import hashlib
+import io
 import json
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http.cookies import SimpleCookie
@@ -32,8 +35,12 @@ from judgemap.web.results import files, pages
 from judgemap.web.server import backup, jobs
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
+from judgemap.web.server.sandbox import NEWS
 from judgemap.web.studies import editing, making, maps
+from judgemap.web.studies.basemap import making as basemap_making
+from judgemap.web.studies.basemap import reading as basemap_reading
 from judgemap.web.studies.models import Study
+from judgemap.web.studies.upload import drafts, reading
 
 SIDE = 4
 
@@ -335,3 +342,23 @@ def carry_out():
     yield done
     jobs.HERE.clear()
     jobs.STOPPING.clear()
+
+
+@pytest.fixture
+def read_here(monkeypatch):
+    """Read uploaded files in this process: a separate one, which `test_reading.py` tests, takes seconds to start."""
+
+    def run(module, arguments, _folder, _environment, hear=None, _seconds=None):
+        written, told = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(written), contextlib.redirect_stderr(told), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a reader's own process only prints them
+            (basemap_reading if "basemap" in module else reading).main(list(arguments))
+        for line in told.getvalue().splitlines() if hear else []:
+            share, _, doing = line.removeprefix(NEWS).strip().partition(" ")
+            hear(float(share), doing)
+        return written.getvalue().encode()
+
+    for module in (reading, basemap_reading):
+        monkeypatch.setattr(module, "confine", lambda *_: [])
+    for module in (drafts, basemap_making):
+        monkeypatch.setattr(module, "run_reader", run)

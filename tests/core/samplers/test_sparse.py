@@ -232,7 +232,7 @@ def study(n_areas: int, comparisons: int) -> tuple[Model, AreaGraph]:
 @pytest.mark.parametrize(
     ("n_areas", "comparisons", "draws", "entries"),
     [
-        (76, 1500, 150, 10**6),
+        pytest.param(76, 1500, 150, 10**6, marks=pytest.mark.slow),  # as the integrals above
         (76, 1500, 150, 200),
         pytest.param(452, 9000, 300, 10**6, marks=pytest.mark.slow),
         pytest.param(2000, 40_000, 100, 10**5, marks=pytest.mark.slow),
@@ -254,6 +254,7 @@ def test_it_agrees_with_the_sampler_for_smaller_maps(monkeypatch, n_areas, compa
     assert agreement(shifted, exact) > 1.5, "strengths that are 5 % too large would be seen"
 
 
+@pytest.mark.slow  # the integrals above are the quick sibling
 def test_ties_agree_with_the_sampler_for_smaller_maps():
     model, graph = study(60, 1)
     rng = np.random.default_rng(8)
@@ -270,6 +271,7 @@ def test_ties_agree_with_the_sampler_for_smaller_maps():
     assert agreement(sample_sparse(rng, same, plan), exact, ("log_variance", "tie_chance")) < 1.5
 
 
+@pytest.mark.slow  # a fit of eight judges twice; the integrals above are the quick sibling
 def test_judges_agree_with_the_sampler_for_smaller_maps():
     """Views on the areas met and their neighbours, with the scale of the map's prior, are all that matters."""
     model, graph = study(60, 1)

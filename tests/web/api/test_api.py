@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from django.test import Client
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import judgemap as jm
@@ -249,6 +249,7 @@ WORDS = ["", "0", "-1", "1", "9" * 30, "0.0", "1.1", f"0.{'9' * 18}", "csv", "ge
 word = st.text(st.characters(codec="utf-8"), max_size=30) | st.sampled_from(WORDS)
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(
     path=st.sampled_from(PATHS),
     inner=word,

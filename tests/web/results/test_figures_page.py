@@ -21,6 +21,13 @@ from judgemap.web.studies.models import Act, StudyFigures
 from judgemap.web.studies.upload.records import ReadFigures
 
 
+@pytest.fixture(autouse=True)
+def _read_here(request):
+    """Start the reader's own program in only one test."""
+    if request.function is not test_a_table_is_read_in_the_sandbox_and_held_against_the_map:
+        request.getfixturevalue("read_here")
+
+
 @pytest.fixture
 def with_figures(run):
     """A fit that a worker has held against a town and a number for each area."""

@@ -15,7 +15,7 @@ from judgemap.web.results.models import FitKept, FitPiece, FitRun
 from judgemap.web.server import jobs, worker
 from judgemap.web.server.tokens import hashed, tidy_code
 
-SETTINGS = FitSettings(chains=2, warmup=5, draws=200, seed=3, as_in_paper=True)
+SETTINGS = FitSettings(chains=2, warmup=5, draws=120, seed=3, as_in_paper=True)
 
 
 class GoneError(BaseException):
@@ -65,12 +65,17 @@ def finish(run: FitRun) -> FitRun:
     return run
 
 
+@pytest.fixture
+def whole(judged, ask, rows) -> FitRun:
+    """The same fit, made without a stop."""
+    return rows.once("whole", lambda: finish(ask(judged, SETTINGS)))
+
+
 def draws_of(run: FitRun):
     return open_fit(run).posterior["risk"]
 
 
-def test_the_next_worker_goes_on_and_gets_the_same_numbers(judged, ask, stopped):
-    whole = finish(ask(judged, SETTINGS))
+def test_the_next_worker_goes_on_and_gets_the_same_numbers(whole, stopped):
     run = stopped(12)
     assert FitPiece.objects.filter(fit=run).exists()
     assert run.show_if_lost().status == "running", "nobody is told that it is lost"
@@ -97,10 +102,9 @@ def test_it_goes_on_with_the_answers_it_began_with(judged, stopped, answers):
     assert "goes on from here" in run.log
 
 
-def test_a_worker_that_is_told_to_stop_keeps_what_it_has(judged, ask, monkeypatch):
+def test_a_worker_that_is_told_to_stop_keeps_what_it_has(judged, ask, whole, monkeypatch):
     monkeypatch.setattr(resuming, "FIRST", 1e9)
     monkeypatch.setattr(resuming, "WORTH", 0.0)
-    whole = finish(ask(judged, SETTINGS))
     run = ask(judged, SETTINGS)
     seen = []
 
@@ -152,8 +156,7 @@ def test_a_withdrawal_in_the_middle_ends_the_keeping(judged, ask, monkeypatch):
 
 
 @pytest.mark.parametrize("change", ["version", "data_sha256"])
-def test_what_another_version_or_other_answers_gave_is_not_used(judged, ask, stopped, change):
-    whole = finish(ask(judged, SETTINGS))
+def test_what_another_version_or_other_answers_gave_is_not_used(whole, stopped, change):
     run = stopped()
     FitKept.objects.filter(fit=run).update(**{change: "other"})
     finish(run)
