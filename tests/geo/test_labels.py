@@ -84,7 +84,7 @@ def test_columns_are_guessed_by_their_names_and_values(columns, id_column, name_
 
 def test_columns_that_are_given_are_not_noted():
     labels = choose_labels(table(a=["x", "y"], b=["p", "q"], id=[1, 2]), "a", "b")
-    assert labels == (("x", "y"), ("p", "q"), ())
+    assert (labels.ids, labels.names, labels.notes) == (("x", "y"), ("p", "q"), ())
 
 
 def test_areas_without_a_name_and_names_of_several_areas_are_noted():

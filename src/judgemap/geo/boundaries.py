@@ -5,8 +5,9 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import geopandas
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
-from judgemap.geo.maps import choose_labels
+from judgemap.geo.maps import Areas, choose_labels
 
 BEGINNINGS = {
     ".geojson": b"{",
@@ -46,25 +47,16 @@ SPECK = 1e-9
 BAD_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, UnicodeDecodeError)
 
 
-class Outlines(NamedTuple):
-    """Labelled polygons, valid and georeferenced, and what was done to them."""
-
-    ids: tuple[str, ...]
-    names: tuple[str, ...]
-    geometry: geopandas.GeoSeries
-    notes: tuple[str, ...]
-
-
-def outlines(
+def unconnected(
     frame: geopandas.GeoDataFrame, id_column: str | None, name_column: str | None, crs: str | int | None
-) -> Outlines:
-    """Label, check, repair and georeference the areas of a table of polygons."""
+) -> Areas:
+    """Label, check, repair and georeference the areas of a table of polygons; none has neighbours yet."""
     labels = choose_labels(frame, id_column, name_column)
     geometry, mended = mend(across_date_line(frame.geometry, crs), labels.names)
     if len(geometry) == 1:
         raise StudyError("there is only one area on the map; a comparison needs two")
     geometry, placed = place(geometry, crs)
-    return Outlines(labels.ids, labels.names, geometry, (*labels.notes, *mended, *placed))
+    return replace(labels, geometry=geometry, notes=(*labels.notes, *mended, *placed))
 
 
 def load(path: Path, layer: str | None = None) -> tuple[geopandas.GeoDataFrame, list[str]]:

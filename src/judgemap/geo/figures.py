@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,26 +101,6 @@ class Figures:
             hint = did_you_mean(column, self.cells)
             raise StudyError(f"the figures have no column {column!r}{hint}; they have {quoted(list(self.cells))}")
         return self.cells[column]
-
-    def joined(self, other: "Figures") -> "Figures":
-        """Return these figures and another table's; of columns with the same name, the other's.
-
-        Parameters
-        ----------
-        other
-            Figures of the same areas.
-        """
-        return replace(self, cells={**self.cells, **other.cells}, notes=(*self.notes, *other.notes))
-
-    def without(self, column: str) -> "Figures":
-        """Return the figures without a column.
-
-        Parameters
-        ----------
-        column
-            The column's name.
-        """
-        return replace(self, cells={name: cells for name, cells in self.cells.items() if name != column})
 
     def to_csv(self) -> str:
         """Write the figures as a table that `read_figures` reads."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     import geopandas
     import pandas
 
-    from judgemap.geo.boundaries import Outlines
     from judgemap.geo.figures import Figures
 
 __all__ = ["Areas", "Bridge", "read_areas", "read_edges", "read_names"]
@@ -170,7 +169,9 @@ class Areas(Displayed):
         from judgemap.geo.figures import Figures, read_figures
 
         read = source if isinstance(source, Figures) else read_figures(source, self)
-        return replace(self, figures=read if self.figures is None else self.figures.joined(read))
+        if (had := self.figures) is not None:
+            read = replace(read, cells={**had.cells, **read.cells}, notes=(*had.notes, *read.notes))
+        return replace(self, figures=read)
 
     def outlines(self) -> "geopandas.GeoSeries":
         """Return the outlines; raise a `StudyError` if there are none."""
@@ -196,14 +197,6 @@ NAME_COLUMNS = (
 """What name columns are called, the best first, ignoring case."""
 
 
-class Labels(NamedTuple):
-    """The id and name of every area, and notes on what was guessed."""
-
-    ids: tuple[str, ...]
-    names: tuple[str, ...]
-    notes: tuple[str, ...]
-
-
 def clean_label(value: object) -> str:
     """Bring a label into the one spelling in which labels are compared; a missing value becomes the empty string.
 
@@ -218,8 +211,10 @@ def clean_label(value: object) -> str:
     return text.split(".")[0] if "." in text and re.fullmatch(r"-?\d+\.0+", text) else text
 
 
-def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_column: str | None) -> Labels:
+def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_column: str | None) -> Areas:
     """Take ids and names from the given columns, or from those that look most like them, and note which.
+
+    The areas have no outlines and no neighbours yet.
 
     Raises
     ------
@@ -243,11 +238,11 @@ def choose_labels(frame: "geopandas.GeoDataFrame", id_column: str | None, name_c
     return complete_names(ids, columns[name_column] if name_column else ids, notes)
 
 
-def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str] = ()) -> Labels:
-    """Use the id of an area without a name as its name; note that, and any names that several areas share.
+def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str] = ()) -> Areas:
+    """Make areas without neighbours; one without a name is called by its id, and names of several areas are noted.
 
-    >>> complete_names(["1", "2"], ["Kenwood", ""])
-    Labels(ids=('1', '2'), names=('Kenwood', '2'), notes=("These areas have no name, so their ids are used: '2'.",))
+    >>> complete_names(["1", "2"], ["Kenwood", ""]).notes
+    ("These areas have no name, so their ids are used: '2'.",)
     """
     notes = list(notes)
     if nameless := [key for key, name in zip(ids, names, strict=True) if not name]:
@@ -255,7 +250,7 @@ def complete_names(ids: Sequence[str], names: Sequence[str], notes: Sequence[str
     names = [name or key for key, name in zip(ids, names, strict=True)]
     if shared := [name for name, count in Counter(names).items() if count > 1]:
         notes.append(f"More than one area is called {quoted(shared)}; use their ids in files.")
-    return Labels(tuple(ids), tuple(names), tuple(notes))
+    return Areas(tuple(ids), tuple(names), AreaGraph(len(ids), NO_EDGES), notes=tuple(notes))
 
 
 def check_ids(ids: Sequence[str], where: str) -> None:
@@ -333,7 +328,11 @@ def told_apart(areas: Areas, columns: Mapping[str, Sequence[str]]) -> Areas:
     parents = _parents(areas.names, shared, columns)
     for name in shared:
         rows = [row for row, each in enumerate(areas.names) if each == name]
-        ways = (_by_parent(rows, parents), _by_neighbour(rows, areas, count), _by_direction(rows, areas))
+        ways = (
+            [parents[row] for row in rows if parents],
+            _by_neighbour(rows, areas, count),
+            _by_direction(rows, areas),
+        )
         taken = set(names) - {name}
         for words in (*ways, [areas.ids[row] for row in rows]):
             called = [f"{name}, {word}" for word in words]
@@ -355,18 +354,13 @@ def _parents(names: Sequence[str], shared: Sequence[str], columns: Mapping[str, 
         wordy = all(any(map(str.isalpha, text)) for rows in namesakes for text in (texts[row] for row in rows))
         return wordy and all(len({texts[row] for row in rows}) == len(rows) for rows in namesakes)
 
-    found = {column: texts for column, texts in columns.items() if len(set(texts)) < len(texts) and fits(texts)}
-    # Prefer names to codes such as IN for Indiana, and then the widest division, which most people know.
-    best = min(found, key=lambda column: (_is_code(found[column]), len(set(found[column]))), default=None)
-    return [] if best is None else found[best]
+    def rank(texts: Sequence[str]) -> tuple[bool, int]:
+        # Prefer names to codes such as IN for Indiana, and then the widest division, which most people know.
+        return all(text.upper() == text or len(text) <= 3 for text in texts), len(set(texts))
 
-
-def _is_code(texts: Sequence[str]) -> bool:
-    return all(text.upper() == text or len(text) <= 3 for text in texts)
-
-
-def _by_parent(rows: Sequence[int], parents: Sequence[str]) -> list[str]:
-    return [parents[row] for row in rows] if parents else []
+    return min(
+        (texts for texts in columns.values() if len(set(texts)) < len(texts) and fits(texts)), key=rank, default=[]
+    )
 
 
 def _by_neighbour(rows: Sequence[int], areas: Areas, count: Counter[str]) -> list[str]:
@@ -453,21 +447,24 @@ def read_areas(
         if not hasattr(source, "geometry"):
             raise StudyError(f"areas: give a boundary file or a GeoDataFrame, not {type(source).__name__}")
         frame, id = _indexed(source, id)  # noqa: A001
-        outlines = boundaries.outlines(frame, id, name, crs)
+        areas = boundaries.unconnected(frame, id, name, crs)
     else:
         path = Path(source)
         try:
             frame, notes = boundaries.load(path)
-            outlines = boundaries.outlines(frame, id, name, crs)
+            areas = boundaries.unconnected(frame, id, name, crs)
         except StudyError as error:
             raise StudyError(f"{path.name or path}: {error}", error.field) from None
-    outlines = outlines._replace(notes=(*notes, *outlines.notes))
+    areas = replace(areas, notes=(*notes, *areas.notes))
     if edges is None:
-        return _with_distinct_names(_connect(outlines, contiguity, extra_edges, bridge), frame)
-    ids, names, geometry, read = outlines
-    index = [] if isinstance(source, (str, Path)) else source.index.tolist()
-    found = edges if isinstance(edges, (str, Path)) else neighbours_of(edges)
-    return _with_distinct_names(_by_list(Labels(ids, names, read), found, extra_edges, geometry, index), frame)
+        connected = _connect(areas, contiguity, extra_edges, bridge)
+    else:
+        index = [] if isinstance(source, (str, Path)) else source.index.tolist()
+        found = edges if isinstance(edges, (str, Path)) else neighbours_of(edges)
+        connected = _by_list(areas, found, extra_edges, index)
+    if len(set(areas.names)) == len(areas):
+        return connected
+    return told_apart(connected, _columns(frame) if len(frame) == len(areas) else {})
 
 
 def _indexed(frame: "geopandas.GeoDataFrame", id_column: str | None) -> "tuple[geopandas.GeoDataFrame, str | None]":
@@ -484,14 +481,6 @@ def _indexed(frame: "geopandas.GeoDataFrame", id_column: str | None) -> "tuple[g
     if name in frame.columns:
         return (frame, name) if index.name else (frame.assign(index=index.astype(str)), "index")
     return frame.assign(**{name: index.astype(str)}), name
-
-
-def _with_distinct_names(areas: Areas, frame: "geopandas.GeoDataFrame") -> Areas:
-    """Distinguish areas that share a name, using the other columns of their file if necessary."""
-    if len(set(areas.names)) == len(areas):
-        return areas
-    columns = {str(each): column_texts(frame, each) for each in frame.columns if each != frame.geometry.name}
-    return told_apart(areas, columns if len(frame) == len(areas) else {})
 
 
 def read_edges(
@@ -538,7 +527,7 @@ def read_edges(
     return _by_list(_read_names(read_table(names, required=("id", "name"))), edges, extra_edges)
 
 
-def _given_labels(neighbours: Neighbours, names: "str | Path | Sequence[str] | None") -> Labels:
+def _given_labels(neighbours: Neighbours, names: "str | Path | Sequence[str] | None") -> Areas:
     if isinstance(names, (str, Path)):
         return _read_names(read_table(names, required=("id", "name")))
     ids = [str(each) for each in neighbours.labels or range(1, neighbours.size + 1)]
@@ -557,48 +546,39 @@ def read_names(path: str | Path) -> Areas:
     >>> areas.names, areas.graph.edges.shape
     (('Ash', 'Beech'), (0, 2))
     """
-    labels = _read_names(read_table(path, required=("id", "name")))
-    graph = AreaGraph(len(labels.ids), NO_EDGES)
-    return Areas(labels.ids, labels.names, graph, notes=(*labels.notes, "No area has neighbours."))
+    areas = _read_names(read_table(path, required=("id", "name")))
+    return replace(areas, notes=(*areas.notes, "No area has neighbours."))
 
 
 def _by_list(
-    labels: Labels,
-    edges: str | Path | Neighbours,
-    extra_edges: ExtraEdges,
-    geometry: "geopandas.GeoSeries | None" = None,
-    index: Sequence[Hashable] = (),
+    areas: Areas, edges: str | Path | Neighbours, extra_edges: ExtraEdges, index: Sequence[Hashable] = ()
 ) -> Areas:
-    """Take the neighbours from a file, a matrix or a graph, and the outlines from a map if there is one."""
-    ids, names, read = labels
-    apart = Areas(ids, names, AreaGraph(len(ids), NO_EDGES), geometry)
+    """Take the neighbours from a file, a matrix or a graph."""
     if isinstance(edges, (str, Path)):
-        pairs = _table_edges(apart, read_table(edges, required=("area_a", "area_b")))
+        pairs = _table_edges(areas, read_table(edges, required=("area_a", "area_b")))
     else:
-        pairs = edges.placed(ids, index)
-    graph, added = _with_extra_edges(apart, AreaGraph(len(ids), pairs), extra_edges)
-    return Areas(ids, names, graph, geometry, notes=(*read, *added, *parts_notes(graph, names)))
+        pairs = edges.placed(areas.ids, index)
+    graph, added = _with_extra_edges(areas, AreaGraph(len(areas), pairs), extra_edges)
+    return replace(areas, graph=graph, notes=(*areas.notes, *added, *parts_notes(graph, areas.names)))
 
 
-def _connect(outlines: "Outlines", contiguity: Contiguity, extra_edges: ExtraEdges, bridge: Joining) -> Areas:
+def _connect(areas: Areas, contiguity: Contiguity, extra_edges: ExtraEdges, bridge: Joining) -> Areas:
     """Find the edges between outlines: borders, hairlines, edges added by hand, and bridges."""
     _check_choice("contiguity", contiguity, ("queen", "rook"))
     _check_choice("bridge", bridge, ("nearest", "none"))
-    ids, names, geometry, read = outlines
+    ids, names, geometry = areas.ids, areas.names, areas.outlines()
     graph = border_graph(geometry, contiguity)
     hairline = hairline_pairs(geometry, graph, contiguity)
-    notes = [*read, *hairline_notes(hairline, overlapping(geometry, hairline), names)]
-    graph = add_edges(graph, hairline)
-    graph, added = _with_extra_edges(Areas(ids, names, graph, geometry), graph, extra_edges)
-    notes += added
+    notes = [*areas.notes, *hairline_notes(hairline, overlapping(geometry, hairline), names)]
+    graph, added = _with_extra_edges(areas, add_edges(graph, hairline), extra_edges)
     if bridge == "none":
-        return Areas(ids, names, graph, geometry, notes=(*notes, *parts_notes(graph, names)))
+        return replace(areas, graph=graph, notes=(*notes, *added, *parts_notes(graph, names)))
     graph, bridges = join_parts(graph, geometry, ids)
-    notes += bridge_notes(bridges, dict(zip(ids, names, strict=True)))
-    return Areas(ids, names, graph, geometry, bridges, tuple(notes))
+    joined = bridge_notes(bridges, dict(zip(ids, names, strict=True)))
+    return replace(areas, graph=graph, bridges=bridges, notes=(*notes, *added, *joined))
 
 
-def _read_names(table: Table) -> Labels:
+def _read_names(table: Table) -> Areas:
     lines: dict[str, int] = {}
     for row, cells in enumerate(table.rows):
         key = clean_label(cells["id"])

@@ -218,7 +218,6 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
 ]
 ROOT_URLCONF = "judgemap.web.urls"
-WSGI_APPLICATION = "judgemap.web.wsgi.application"
 AUTH_USER_MODEL = "accounts.Researcher"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TEMPLATES = [
@@ -295,7 +294,6 @@ RESEARCHERS_LANGUAGES = [LANGUAGE_CODE]
 LOCALE_SOURCE = Path(__file__).parent / "locale"
 LOCALE_PATHS = [LOCALE_SOURCE, DATA / "locale"]
 """Translations are already compiled in a wheel; in a checkout, they are compiled when the server starts."""
-USE_TZ = True
 TIME_ZONE = "UTC"
 
 STATIC_URL = "/static/"
@@ -319,12 +317,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-X_FRAME_OPTIONS = "DENY"
-SECURE_REFERRER_POLICY = "same-origin"
-SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_TLS
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "judgemap.web.server.errors.csrf_failure"
 SECURE_SSL_REDIRECT = BEHIND_TLS

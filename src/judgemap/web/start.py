@@ -124,7 +124,7 @@ def serve(options: ServerOptions, say: Callable[[str], None]) -> None:
     collect_static()
     first_researcher(options, say)
     remember_address(options)
-    processes = options.processes or default_processes()
+    processes = options.processes or (1 if connections["default"].vendor == "sqlite" else os.cpu_count() or 2)
     for sentence in filter(None, (missing_walls(), too_many_connections(processes, options.workers))):
         say(sentence)
     say(f"judgemap is serving {public_address(options)} from {options.data.absolute()}. Stop it with Ctrl-C.")
@@ -215,13 +215,6 @@ def database_name() -> str:
 
     database = connection.settings_dict
     return f"{database['NAME']} on {database['HOST']}" if database["HOST"] else str(database["NAME"])
-
-
-def default_processes() -> int:
-    """Return how many server processes to start by default."""
-    from django.db import connection
-
-    return 1 if connection.vendor == "sqlite" else os.cpu_count() or 2
 
 
 def public_address(options: ServerOptions) -> str:

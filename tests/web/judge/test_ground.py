@@ -7,7 +7,6 @@ import pytest
 from town_making import CREDIT, town
 
 from judgemap.geo.drawing import draw_areas
-from judgemap.web.people.export import base_map_files
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.making import create_study
 from judgemap.web.studies.models import BaseMap, BaseMapTile
@@ -157,12 +156,6 @@ def test_the_preview_warns_of_another_servers_tiles(owned, clients, edit):
     assert "tiles.example.org" in first  # as judges read it before they agree
     clients["owner"].post(f"{home}consent", {"agree": "yes", "begin": "now"})
     assert warning in clients["owner"].get(home).content.decode()
-
-
-def test_the_archive_has_the_base_map(grounded, tiles):
-    files = dict(base_map_files(grounded))
-    assert json.loads(files["basemap/basemap.json"])["credit"] == CREDIT
-    assert len(files) == len(tiles) + 1
 
 
 def test_people_who_hear_the_page_are_told_the_real_neighbours(judge, study):

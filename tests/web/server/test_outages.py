@@ -26,9 +26,9 @@ TOKEN = "q83vASNFZ4mrze8BI0VniQ"  # noqa: S105 - of nobody
 
 @pytest.fixture(autouse=True)
 def _look_again():
-    health._seen.at = float("-inf")
+    health._look.cache_clear()
     yield
-    health._seen.at = float("-inf")
+    health._look.cache_clear()
 
 
 @pytest.fixture

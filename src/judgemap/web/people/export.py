@@ -48,9 +48,6 @@ def export_study(study: Study, path: Path) -> Path:
                 data = text.encode()
                 archive.writestr(name, data)
                 sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
-            for name, data in base_map_files(study):
-                archive.writestr(name, data, zipfile.ZIP_STORED if name.endswith(".gz") else zipfile.ZIP_DEFLATED)
-                sums.append(f"{hashlib.sha256(data).hexdigest()}  {name}\n")
             archive.writestr("SHA256SUMS", "".join(sums))
         draft.replace(path)
     except OSError as error:
@@ -100,18 +97,6 @@ def export_files(study: Study) -> Iterator[tuple[str, str]]:
     for version in study.versions.order_by("number"):
         yield f"versions/study-{version.number}.toml", write_definition(definition_of(study, version))
     yield "codebook.md", Path(__file__).with_name("codebook.md").read_text(encoding="utf-8")
-
-
-def base_map_files(study: Study) -> Iterator[tuple[str, bytes]]:
-    """Yield the base map, if there is one: what it is, and its tiles by level, column and row."""
-    base_map = study.base_map
-    if base_map is None:
-        return
-    about = {"file": base_map.file, "credit": base_map.credit, "found": base_map.said, "bytes": base_map.size}
-    yield "basemap/basemap.json", json.dumps(about, ensure_ascii=False, indent=1).encode()
-    tiles = base_map.tiles.order_by("level", "column", "row").values_list("level", "column", "row", "content")
-    for level, column, row, content in tiles.iterator(chunk_size=100):
-        yield f"basemap/{level}/{column}/{row}.json.gz", bytes(content)
 
 
 def time(moment: datetime | None) -> str:

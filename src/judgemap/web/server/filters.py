@@ -1,8 +1,9 @@
 """How templates write numbers, where a dash stands for one that is not known, and times. All templates have these."""
 
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TypeGuard
+from functools import wraps
 
 from django import template
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -17,10 +18,6 @@ register = template.Library()
 register.filter("chance", text.percentage)
 
 
-def _is_known(value: float | str | None) -> TypeGuard[float]:
-    return isinstance(value, int | float) and math.isfinite(value)
-
-
 @register.filter
 def plain(value: float) -> str:
     """Write a number; whole numbers get the thousands separators of the page's language.
@@ -31,69 +28,50 @@ def plain(value: float) -> str:
     return intcomma(value) if isinstance(value, int) else text.plain(value)
 
 
-@register.filter
-def seconds(value: float | str | None) -> str:
+def known(write: Callable[..., str]) -> Callable[..., str]:
+    """Make a filter that writes a number, or a dash if it is not known."""
+
+    @wraps(write)
+    def written(value: float | str | None, *more: int) -> str:
+        return write(value, *more) if isinstance(value, int | float) and math.isfinite(value) else "–"
+
+    return register.filter(written)
+
+
+@known
+def seconds(value: float) -> str:
     """Write a time.
 
     >>> seconds(4.256), seconds(0.8), seconds(312), seconds(None)
     ('4.3 s', '0.8 s', '5 min 12 s', '–')
     """
-    if not _is_known(value):
-        return "–"
-    if value >= 60:
-        minutes, rest = divmod(round(value), 60)
-        return f"{minutes:,} min {rest} s"
-    return f"{value:.1f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes:,} min {rest} s" if value >= 60 else f"{value:.1f} s"
 
 
-@register.filter
-def fixed(value: float | str | None, decimals: int = 2) -> str:
+@known
+def fixed(value: float, decimals: int = 2) -> str:
     """Write a number with a fixed number of decimals.
 
     >>> fixed(1.046), fixed(1.0462, 3), fixed(None)
     ('1.05', '1.046', '–')
     """
-    return f"{value:.{decimals}f}" if _is_known(value) else "–"
+    return f"{value:.{decimals}f}"
 
 
-@register.filter
-def signed(value: float | None, decimals: int = 2) -> str:
-    """Write a number of either sign, with a true minus sign.
-
-    >>> signed(-0.125), signed(0.8765, 3), signed(float("nan"))
-    ('−0.12', '0.876', '–')
-    """
-    return text.signed(value, decimals) if _is_known(value) else "–"
-
-
-@register.filter
-def whole(value: float | str | None) -> str:
+@known
+def whole(value: float) -> str:
     """Write a number without decimals.
 
-    >>> whole(1234.5), whole(None)
+    >>> whole(1234.5), whole("")
     ('1,234', '–')
     """
-    return f"{value:,.0f}" if _is_known(value) else "–"
+    return f"{value:,.0f}"
 
 
-@register.filter
-def measured(value: float | None) -> str:
-    """Write a measurement.
-
-    >>> measured(76.42), measured(None)
-    ('76.4', '–')
-    """
-    return "–" if value is None else text.measured(value)
-
-
-@register.filter
-def share(value: float | str | None) -> str:
-    """Write a share in per cent.
-
-    >>> share(0.5), share(0.012), share(None), share("")
-    ('50 %', '1.2 %', '–', '–')
-    """
-    return text.share(float(value)) if isinstance(value, int | float) else "–"
+known(text.signed)
+known(text.measured)
+known(text.share)
 
 
 @register.filter

@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +30,6 @@ GOOD_FOR = 2.0
 _LOCK = threading.Lock()
 
 
-@dataclass
-class _Seen:
-    at: float = float("-inf")
-    problem: str = ""
-
-
-_seen = _Seen()
-
-
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
     """Answer ``ok`` while answers can be stored; otherwise, status 503 and why not."""
@@ -52,12 +43,11 @@ def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
 def find_problem() -> str:
     """Write something and read it back; say what is wrong, or return an empty string. Results last two seconds."""
     with _LOCK:
-        if time.monotonic() - _seen.at > GOOD_FOR:
-            _seen.problem, _seen.at = _look(), time.monotonic()
-        return _seen.problem
+        return _look(int(time.monotonic() / GOOD_FOR))
 
 
-def _look() -> str:
+@lru_cache(maxsize=1)
+def _look(moment: int) -> str:  # noqa: ARG001 - so that the cache expires
     mark = make_token()
     try:
         if connection.vendor == "sqlite" and shutil.disk_usage(settings.DATA).free < LEAST_FREE:

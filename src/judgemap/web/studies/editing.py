@@ -74,8 +74,10 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
     first, second = sorted((a, b), key=lambda area: area.pk)
     while True:
         before = study.version
-        graph = _with_edge_changed(load_graph(before), a.position, b.position)
-        packed = prepare_design(before.design, graph, before.recommended)
+        graph = load_graph(before)
+        edges = {tuple(each) for each in graph.edges.tolist()} ^ {tuple(sorted((a.position, b.position)))}
+        changed = AreaGraph(graph.n_areas, np.array(sorted(edges), dtype=np.int64))
+        packed = prepare_design(before.design, changed, before.recommended)
         with transaction.atomic():
             study = locked(study)
             if study.status == Study.Status.CLOSED:
@@ -95,11 +97,6 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
             verb = "edge removed" if edge.removed_in else "edge added"
             record(study, author, verb, {"edge": [first.code, second.code]})
         return None if edge.removed_in else edge
-
-
-def _with_edge_changed(graph: AreaGraph, a: int, b: int) -> AreaGraph:
-    edges = {(i, j) for i, j in graph.edges.tolist()} ^ {(min(a, b), max(a, b))}
-    return AreaGraph(graph.n_areas, np.array(sorted(edges), dtype=np.int64))
 
 
 def open_study(study: Study, by: Researcher | None = None) -> Study:
@@ -190,13 +187,16 @@ def add_version(
     study: Study, definition: StudyDefinition, packed_design: bytes | None, author: Researcher | None
 ) -> StudyVersion:
     """Store a definition as the study's next version, which is in force from then on."""
+    translated = [definition.translations.get(each, {}).get("consent", "") for each in definition.languages]
+    # The separator occurs in no text, so words that move from one language to the next change the digest.
+    consent = "\x1e".join([definition.consent, *translated])
     last = StudyVersion.objects.filter(study=study).order_by("-number").values_list("number", flat=True).first()
     version = StudyVersion.objects.create(
         study=study,
         number=(last or 0) + 1,
         author=author,
         packed_design=packed_design,
-        consent_digest=_consent_digest(definition),
+        consent_digest=hashlib.sha256(consent.encode()).hexdigest(),
         languages=list(definition.languages),
         translations={language: dict(texts) for language, texts in definition.translations.items()},
         source={field: value for field, value in asdict(definition.areas).items() if value},
@@ -205,12 +205,6 @@ def add_version(
     study.current = version
     study.save(update_fields=["current", "join_code", "owner", "answers_until", "asks_places"])
     return version
-
-
-def _consent_digest(definition: StudyDefinition) -> str:
-    translated = [definition.translations.get(each, {}).get("consent", "") for each in definition.languages]
-    # The separator occurs in no text, so words that move from one language to the next change the digest.
-    return hashlib.sha256("\x1e".join([definition.consent, *translated]).encode()).hexdigest()
 
 
 def change_study(study: Study, by: Researcher, after: StudyDefinition) -> bool:
