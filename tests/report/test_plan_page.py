@@ -3,7 +3,7 @@ import re
 import pytest
 
 import judgemap as jm
-from judgemap.report.figures.schedules import exposure_map, how_alike, likely_pairs
+from judgemap.report.figures.schedules import exposure_map, how_alike
 from judgemap.report.pages.planning import (
     at_planned,
     by_length,
@@ -70,14 +70,10 @@ def test_exposure_map_shades_what_the_design_asks(study):
     assert f"in this list, {drawn.asked().min()} to {drawn.asked().max()} times" in picture.caption
 
 
-def test_most_and_least_likely_pairs(bare_study, tmp_path):
+def test_how_alike_pairs_are(bare_study, tmp_path):
     path = tmp_path / "weights.csv"
     path.write_text("area_a,area_b,weight\n1,2,6\n2,3,3\n3,4,1\n")
     drawn = jm.schedule(bare_study.areas, read_weights(path, bare_study.areas), 9, seed=1, options=FREE)
-    rows = [[str(cell) for cell in row] for row in likely_pairs(drawn, count=1).rows]
-    assert rows[0] == ["most likely", "Ward 1", "Ward 2", "2", f"{0.6 * 91:.2f}"]
-    assert rows[1][0] == "least likely"
-    assert rows[1][3:] == ["never", "0.00"]
     assert how_alike(drawn) == "Of 91 pairs, 1 (1 %) are within 5 % of the most likely, and 88 are never asked."
 
 

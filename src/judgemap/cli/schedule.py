@@ -107,40 +107,27 @@ def _known(areas: Areas, knows: Path | None, home: str | None, around: int) -> l
 
 
 def describe(drawn: "Schedule") -> str:
-    """Say how often areas are asked about, and name the most and the least likely pairs."""
-    from judgemap.report.figures.schedules import how_alike, how_often, likely_pairs
+    """Say how alike pairs are, and how often areas are asked about."""
+    from judgemap.report.figures.schedules import how_alike, how_often
     from judgemap.report.words import text
 
     size = len(drawn.design.areas)
     repeats = int((drawn.repeat_of > 0).sum())
     planned = f", {repeats} of them planned repeats" if repeats else ""
     lines = [f"{len(drawn):,} pairs of {size:,} areas by the {text.DESIGNS[drawn.name]}{planned}, seed {drawn.seed}."]
-    if drawn.name != "uniform":
-        lines += ["", likely_pairs(drawn).text(), ""]
     return "\n".join([*lines, how_alike(drawn), how_often(drawn), *(f"Note: {note}" for note in drawn.areas.notes)])
 
 
 def to_dict(drawn: "Schedule") -> dict[str, object]:
-    """Return the same as data for programs: the most and least likely pairs, and how often each area is asked about."""
-    from judgemap.core.design.designs import extreme_pairs
-
-    ids, design = drawn.areas.ids, drawn.design
-    most, least = (
-        [
-            {"areas": [ids[first], ids[second]], "probability": float(design.probability(first, second))}
-            for first, second in pairs.tolist()
-        ]
-        for pairs in extreme_pairs(design, 5)
-    )
+    """Return the same as data for programs: how often each area is asked about."""
+    ids = drawn.areas.ids
     areas = zip(ids, drawn.expected().tolist(), drawn.asked().tolist(), strict=True)
     return {
         "design": drawn.name,
         "seed": drawn.seed,
         "pairs": len(drawn),
         "repeats": int((drawn.repeat_of > 0).sum()),
-        "known": [ids[place] for place in design.areas],
-        "most_likely": most,
-        "least_likely": least,
+        "known": [ids[place] for place in drawn.design.areas],
         "areas": [{"id": key, "expected": round(mean, 4), "asked": times} for key, mean, times in areas],
         "notes": list(drawn.areas.notes),
     }

@@ -36,8 +36,8 @@ def designs():
         "principal": principal_component(MAP),
         "principal of a kernel": principal_component_of(exponential(np.random.default_rng(2).random((12, 2)), 0.5)),
         "optimal": optimal(communicability(MAP), alpha=3.0, n_comparisons=60),
-        "mixed": optimal(communicability(MAP), alpha=3.0, n_comparisons=60).mixed(0.2),
-        "principal, mixed": principal_component(MAP).mixed(0.5),
+        "mixed": PairDesign(np.arange(12), 0.01, optimal(communicability(MAP), 3.0, 60).offsets),
+        "principal, mixed": PairDesign(np.arange(12), 2.0, principal_component(MAP).offsets),
     }
 
 
@@ -207,7 +207,6 @@ def test_35000_areas_in_a_ring_have_the_closed_form():
         (lambda: weighted([[0, np.nan], [np.nan, 0]]), "symmetric|finite"),
         (lambda: weighted(two_of_four()).restricted([2, 3]).draw(np.random.default_rng(1), 1), "zero weight to every"),
         (lambda: weighted(two_of_four()).restricted([2, 3]).probability(2, 3), "zero weight to every"),
-        (lambda: uniform(5).mixed(1.5), "between 0 and 1"),
         (lambda: PairDesign(np.arange(3), -1.0, uniform(3).offsets), "base weight"),
         (lambda: PairDesign(np.arange(2), 1.0, PairValues(2, [1], [-2.0])), "negative weight"),
         (lambda: PairValues(3, [5, 1], [1.0, 1.0]), "sorted"),

@@ -121,5 +121,3 @@ def test_mistakes():
         PanelModel(counts, independent(2), InverseGamma(), Parts(side=Side()))
     with pytest.raises(ValueError, match="the comparisons cover 2 areas, the disagreement 12"):
         PanelModel(counts, independent(2), InverseGamma(), Parts(disagreement=Disagreement(MAP)))
-    with pytest.raises(ValueError, match="must be a positive number"):
-        Disagreement(MAP, scale=0.0)

@@ -86,15 +86,6 @@ class PairDesign:
         known = np.intersect1d(known_areas(areas, self.n_areas), self.areas)
         return PairDesign(known, self.base, self.offsets)
 
-    def mixed(self, share: float) -> "PairDesign":
-        """Mix with the uniform design, (1 − share) q_ij + share · 2/(m(m−1)), so that every pair can come up."""
-        if not 0 <= share <= 1:
-            raise ValueError(f"the share of the uniform design must lie between 0 and 1, received {share}")
-        scale = (1 - share) / self.total()
-        n_pairs = len(self.areas) * (len(self.areas) - 1) / 2
-        offsets = PairValues(self.n_areas, self.offsets.keys, scale * self.offsets.values)
-        return PairDesign(self.areas, scale * self.base + share / n_pairs, offsets)
-
     def draw(self, rng: np.random.Generator, size: int) -> IntArray:
         """Draw ``size`` independent pairs, one per row, in random order; column 0 is shown on the left."""
         if self._rejects():
@@ -114,7 +105,7 @@ class PairDesign:
         if not total > 0:
             raise ValueError(
                 f"the design gives zero weight to every pair of these {len(self.areas):,} areas; "
-                "use another design here, or mix this one with the uniform design"
+                "use another design here"
             )
         return total
 
@@ -212,33 +203,6 @@ def weighted(weights: ArrayLike) -> PairDesign:
     if not listed.values.sum() > 0:
         raise ValueError("all pairs have weight zero, so none can be drawn; give at least one pair a weight")
     return PairDesign(np.arange(listed.n_areas), 0.0, listed)
-
-
-def extreme_pairs(design: PairDesign, count: int) -> tuple[IntArray, IntArray]:
-    """Return the ``count`` most and the ``count`` least likely pairs, the most extreme first.
-
-    >>> most, least = extreme_pairs(weighted([[0, 2, 1], [2, 0, 3], [1, 3, 0]]), 1)
-    >>> most, least
-    (array([[1, 2]]), array([[0, 2]]))
-    """
-    stored = design.offsets.within(design.areas)
-    ordinary = _pairs_not_stored(design, stored, count)
-    pairs = np.concatenate([np.stack([stored.first, stored.second], axis=1), ordinary])
-    order = np.argsort(design.weight(pairs[:, 0], pairs[:, 1]), kind="stable")
-    return pairs[order[::-1][:count]], pairs[order[:count]]
-
-
-def _pairs_not_stored(design: PairDesign, stored: PairValues, count: int) -> IntArray:
-    """Find the first ``count`` pairs, in order, without an offset."""
-    unstored = [np.empty((0, 2), dtype=np.int64)]
-    for place, area in enumerate(design.areas[:-1]):
-        others = design.areas[place + 1 :]
-        free = others[~np.isin(area * design.n_areas + others, stored.keys, assume_unique=True)][:count]
-        unstored.append(np.stack([np.full_like(free, area), free], axis=1))
-        count -= len(free)
-        if count <= 0:
-            break
-    return np.concatenate(unstored)
 
 
 def _uniform_pairs(rng: np.random.Generator, areas: IntArray, size: int) -> IntArray:

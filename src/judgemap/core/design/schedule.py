@@ -8,6 +8,7 @@ option wins.
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +21,6 @@ from judgemap.core.types import IntArray
 Pair = tuple[int, int]
 PATIENCE = 200
 """Give up on a list after this many batches of draws in a row without a usable next pair."""
-MATCHING_PATIENCE = 20
-"""The same among the least asked areas, before taking a partner from the others."""
 ROUNDS = 12
 """Rounds of draws, each twice as long as the one before, in which a design must connect all areas."""
 BATCH_LIMIT = 4_000_000
@@ -172,60 +171,39 @@ def _independent_pairs(rng: np.random.Generator, design: PairDesign, recent: deq
             if pair not in recent:
                 idle = 0
                 yield pair
-    raise ValueError("the design nearly always picks the same few pairs; mix it with the uniform design")
+    raise ValueError("the design nearly always picks the same few pairs; use another")
 
 
 def _balanced_pairs(
     rng: np.random.Generator, design: PairDesign, recent: deque[Pair], start: list[Pair]
 ) -> Iterator[Pair]:
-    """Draw pairs from the design, conditional on not being recent and on areas that are among the least asked.
+    """Pair the least asked areas with each other in turn, by weight; the last one with one of the next least asked.
 
-    Keeping the balance can need a pair of weight zero; one draw in a thousand is uniform, so that it can come up.
+    Pairs that are recent are left out; keeping the balance can need a pair of weight zero.
     """
-    design = design.mixed(1e-3)
     counts = np.bincount(np.array(start, dtype=np.int64).ravel(), minlength=design.n_areas)
+    bound = design.base + design.offsets.highest
+
+    def partners(area: int, pool: IntArray) -> IntArray:
+        met = [area, *(first + second - area for first, second in recent if area in (first, second))]
+        if len(near := pool[~np.isin(pool, met)]):
+            return near
+        others = rng.permutation(np.setdiff1d(design.areas, met))
+        least: IntArray = others[counts[others] == counts[others].min(initial=counts.max())]
+        return least
+
     while True:
         level = counts[design.areas]
-        least = design.areas[level == level.min()]
-        taken = 0
-        for pair in _matching(rng, design, least, recent):
-            counts[list(pair)] += 1
-            taken += 1
-            yield pair
-        if not taken:
-            pair = _least_asked_pair(rng, design, counts, recent)
-            counts[list(pair)] += 1
-            yield pair
-
-
-def _matching(rng: np.random.Generator, design: PairDesign, pool: IntArray, recent: deque[Pair]) -> Iterator[Pair]:
-    """Take pairs from the pool until fewer than two areas are left, or until only recent pairs come up.
-
-    Drawing for the whole pool and skipping pairs with a used area is the same as drawing given unused areas.
-    """
-    unused = set(pool.tolist())
-    idle = 0
-    while len(unused) > 1 and idle < MATCHING_PATIENCE:
-        idle += 1
-        for row in design.restricted(sorted(unused)).draw(rng, len(unused)):
-            pair = _pair(row)
-            if pair[0] in unused and pair[1] in unused and pair not in recent:
-                unused.difference_update(pair)
-                idle = 0
-                yield pair
-
-
-def _least_asked_pair(rng: np.random.Generator, design: PairDesign, counts: IntArray, recent: deque[Pair]) -> Pair:
-    """Pair the least asked area with the next least asked, by weight among equals, leaving out recent pairs."""
-    shuffled = rng.permutation(design.areas)
-    for area in shuffled[np.argsort(counts[shuffled], kind="stable")]:
-        met = {first + second - area for first, second in recent if area in (first, second)}
-        others = np.setdiff1d(design.areas, [area, *met])
-        if len(others):
-            least = others[counts[others] == counts[others].min()]
-            weights = design.weight(area, least)
-            return _pair((area, rng.choice(least, p=weights / weights.sum())))
-    raise ValueError("these areas have too few pairs for this spacing; use a smaller one")
+        pool = rng.permutation(design.areas[level == level.min()])
+        while len(pool):
+            found = ((int(area), partners(int(area), pool)) for area in chain(pool, design.areas))
+            area, others = next(((area, others) for area, others in found if len(others)), (0, pool[:0]))
+            if not len(others):
+                raise ValueError("these areas have too few pairs for this spacing; use a smaller one")
+            other = int(others[_next_place(rng, design, area, others, bound)])
+            pool = pool[(pool != area) & (pool != other)]
+            counts[[area, other]] += 1
+            yield _pair((area, other))
 
 
 def _pair(areas: ArrayLike) -> Pair:
@@ -289,7 +267,7 @@ def random_tree(rng: np.random.Generator, design: PairDesign) -> IntArray:
         batch = min(2 * batch, BATCH_LIMIT)
     raise ValueError(
         f"the design does not connect these {size:,} areas: it never, or hardly ever, compares some with the others; "
-        "mix it with the uniform design, or turn off the connected start"
+        "use another, or turn off the connected start"
     )
 
 

@@ -52,18 +52,12 @@ class Disagreement:
     covariance: Covariance
     scale: float = DISAGREEMENT_SCALE
 
-    def __post_init__(self) -> None:
-        _check_scale("σ", self.scale)
-
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """b_k ~ N(b, σ_b²), b ~ N(0, 1), σ_b ~ half-Cauchy(scale): how far each judge leans to the left, in log-odds."""
 
     scale: float = 1.0
-
-    def __post_init__(self) -> None:
-        _check_scale("σ_b", self.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +66,12 @@ class Attention:
 
     scale: float = 0.5
 
-    def __post_init__(self) -> None:
-        _check_scale("σ_a", self.scale)
-
 
 @dataclass(frozen=True, slots=True)
 class Lapses:
     """ε_k ~ Beta(1, rest): the share of each judge's answers given without looking; by default a fifth on average."""
 
     rest: float = 4.0
-
-    def __post_init__(self) -> None:
-        _check_scale("second parameter of ε", self.rest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,11 +174,6 @@ def as_one_judge(counts: PairCounts) -> JudgedCounts:
         wins=counts.wins,
         ties=counts.ties,
     )
-
-
-def _check_scale(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise ValueError(f"the {name} of a prior must be a positive number, received {value}")
 
 
 class Panel(NamedTuple):

@@ -1,4 +1,4 @@
-"""Slice draws (Neal, 2003): on the line for one chain or many at once, and on an ellipse."""
+"""Slice draws (Neal, 2003) for many chains at once: on the line, and on an ellipse."""
 
 from collections.abc import Callable
 
@@ -14,12 +14,6 @@ Heights = Callable[[FloatArray], FloatArray]
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
-def slice_sample(rng: np.random.Generator, x: float, log_density: Callable[[float], float]) -> float:
-    """Draw from a density on the line."""
-    heights: Heights = lambda at: np.array([log_density(float(at[0]))])  # noqa: E731
-    return float(slice_line(rng, np.array([x]), heights, 1.0)[0])
-
-
 def slice_line(rng: np.random.Generator, x: FloatArray, heights: Heights, step: float) -> FloatArray:
     """Draw x for each chain from the log density ``heights``: step out by ``step``, then shrink."""
     level = heights(x) + np.log(rng.random(len(x)))

@@ -1,12 +1,10 @@
-"""What a schedule asks: a map of how often each area appears, and the most and least likely pairs."""
+"""What a schedule asks: a map of how often each area appears, and how alike pairs are."""
 
 import numpy as np
 
-from judgemap.core.design.designs import extreme_pairs
 from judgemap.report.figures.colours import Scale
 from judgemap.report.figures.maps import choropleth
 from judgemap.report.figures.picture import Picture
-from judgemap.report.words.tables import Cell, Table, columns
 from judgemap.report.words.text import DESIGNS
 from judgemap.study.plan.schedules import Schedule
 
@@ -17,24 +15,8 @@ def exposure_map(schedule: Schedule, title: str = "") -> Picture:
     return choropleth(schedule.areas, schedule.expected(), scale, how_often(schedule), title=title)
 
 
-def likely_pairs(schedule: Schedule, count: int = 5) -> Table:
-    """List the most and least likely pairs: in how many draws each comes once, and how likely relative to uniform."""
-    names, design = schedule.areas.names, schedule.design
-    size = len(design.areas)
-    n_pairs = size * (size - 1) // 2
-    extremes = extreme_pairs(design, max(1, min(count, n_pairs // 2)))
-    rows = []
-    for word, pairs in zip(("most likely", "least likely"), extremes, strict=True):
-        for first, second in pairs.tolist():
-            chance = float(design.probability(first, second))
-            once = f"{1 / chance:,.0f}" if chance else "never"
-            rows.append(tuple(map(Cell, (word, names[first], names[second], once, f"{chance * n_pairs:.2f}"))))
-    heads = columns(["Pair", "Area", "Area"], ["One draw in", "Relative to uniform"])
-    return Table(f"The most and the least likely of {n_pairs:,} pairs", heads, tuple(rows))
-
-
 def how_alike(schedule: Schedule) -> str:
-    """Say how many pairs are about as likely as the most likely one, because the few listed may not stand out.
+    """Say how many pairs are about as likely as the most likely one.
 
     >>> how_alike(jm.schedule(jm.chicago(), "uniform", 77, seed=1))
     'All 2,926 pairs are equally likely.'

@@ -11,10 +11,10 @@ import numpy as np
 from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.covariates import carried, draw_effects, with_covariates
-from judgemap.core.model.judges import PanelModel, as_one_judge
+from judgemap.core.model.judges import PanelModel, Parts, as_one_judge
 from judgemap.core.model.prior import Covariance, Model, independent
 from judgemap.core.samplers.judges.hmc import sample_panel
-from judgemap.core.samplers.run import Draws, Watcher, sample
+from judgemap.core.samplers.run import Draws, Plan, Watcher, sample
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean
@@ -306,16 +306,8 @@ def _sampled(data: Comparisons, counts: PairCounts, areas: Areas, covariance: Co
     parts = settings.parts(data, covariance, areas.graph)
     used, silent = with_answers(data) if settings.by_judge else (data, ())
     pairs = data.counts() if parts.ties else counts
-
-    def drawn(rng: np.random.Generator) -> Draws:
-        if not of_panel:
-            model = Model(pairs, covariance, settings.variance)
-            return sample(rng, model, settings.sampler, run.plan, run.cores, run.watch)
-        judged = used.by_judge() if settings.by_judge else as_one_judge(pairs)
-        panel = PanelModel(judged, covariance, settings.variance, parts)
-        return sample_panel(rng, panel, run.plan, run.cores, run.watch)
-
-    draws, seconds = run.timed(drawn)
+    how = (run.plan, run.cores, run.watch)
+    draws, seconds = run.timed(lambda rng: draw_posterior(rng, settings, used, covariance, parts, *how))
     samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
     samples, scalars = name_scalars(samples, draws, parts.ties, settings.variance)
     samples = name_judges(samples, draws, used.judges, sign)
@@ -335,6 +327,24 @@ def _sampled(data: Comparisons, counts: PairCounts, areas: Areas, covariance: Co
     views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else Named()
     made = PanelFit(*labelled, views) if of_panel else Fit(*labelled)
     return made.remembering(sampling=sampling, covariance=covariance)
+
+
+def draw_posterior(
+    rng: np.random.Generator,
+    settings: FitSettings,
+    data: Comparisons,
+    covariance: Covariance,
+    parts: Parts,
+    plan: Plan,
+    cores: int = 1,
+    watch: Watcher | None = None,
+) -> Draws:
+    """Sample the posterior of the strengths, with the sampler that suits the model."""
+    pairs = data.counts() if parts.ties else data.counts().decided()
+    if not settings.needs_panel(data):
+        return sample(rng, Model(pairs, covariance, settings.variance), settings.sampler, plan, cores, watch)
+    judged = data.by_judge() if settings.by_judge else as_one_judge(pairs)
+    return sample_panel(rng, PanelModel(judged, covariance, settings.variance, parts), plan, cores, watch)
 
 
 def with_effects(fit: Fit, rest: Covariance, Z: FloatArray) -> Fit:

@@ -20,10 +20,10 @@ import numpy as np
 from judgemap.core.assess.posterior import ranks
 from judgemap.core.assess.reliability import pearson, squared_correlations
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import PanelModel, as_one_judge
-from judgemap.core.model.prior import Covariance, InverseGamma, Model
+from judgemap.core.model.judges import PanelModel
+from judgemap.core.model.prior import Covariance, InverseGamma
 from judgemap.core.samplers.judges.hmc import sample_panel
-from judgemap.core.samplers.run import Draws, Plan, sample
+from judgemap.core.samplers.run import Draws
 from judgemap.core.simulate.misbehaviour import BEHAVIOURS, PanelAnswers, Setting
 from judgemap.core.simulate.truths import FRAGILE, JUDGES, ON_BORDERS, Truth, judged, measured, truths
 from judgemap.core.types import BoolArray, FloatArray
@@ -31,6 +31,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
 from judgemap.geo.maps import read_areas
 from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit.fitting import draw_posterior
 from judgemap.study.fit.priors import PLAIN
 from judgemap.study.fit.settings import PAPER, FitSettings
 from judgemap.study.simulations.runner import Experiment, Row
@@ -198,7 +199,9 @@ class Robustness(Experiment):
         for rng, (name, settings) in zip(rngs, FITS.items(), strict=True):
             if name in self.fits:
                 chosen, _ = settings.chosen_for(data, len(answers.strengths))
-                draws = _sample(rng, chosen, data, prepared, self.plan())
+                covariance = prepared.priors[chosen.prior or PLAIN]
+                parts = chosen.parts(data, covariance, prepared.setting.graph)
+                draws = draw_posterior(rng, chosen, data, covariance, parts, self.plan())
                 rows.append(_row(case, name, draws, answers.strengths))
         return rows
 
@@ -267,17 +270,6 @@ def _table(answers: PanelAnswers) -> Comparisons:
     names = [f"judge {code}" for code in answers.judge]
     ids = [str(area) for area in range(len(answers.strengths))]
     return Comparisons.from_words(ids, names, answers.left, answers.right, words.tolist())
-
-
-def _sample(rng: np.random.Generator, settings: FitSettings, data: Comparisons, prepared: Place, plan: Plan) -> Draws:
-    """Draw from the posterior as `judgemap fit` would with these settings."""
-    covariance = prepared.priors[settings.prior or PLAIN]
-    if not settings.needs_panel(data):
-        return sample(rng, Model(data.counts().decided(), covariance, settings.variance), plan=plan)
-    parts = settings.parts(data, covariance, prepared.setting.graph)
-    pairs = data.counts() if parts.ties else data.counts().decided()
-    counts = data.by_judge() if settings.by_judge else as_one_judge(pairs)
-    return sample_panel(rng, PanelModel(counts, covariance, settings.variance, parts), plan=plan)
 
 
 def _row(case: str, fit: str, draws: Draws, strengths: FloatArray) -> Row:

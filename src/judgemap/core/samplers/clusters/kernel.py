@@ -25,7 +25,7 @@ from judgemap.core.model.outcomes import Answers, TieRule
 from judgemap.core.model.prior import FixedVariance, Model, independent
 from judgemap.core.samplers.gibbs import draw_gaussian
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps, check_block
-from judgemap.core.samplers.slices import slice_sample
+from judgemap.core.samplers.slices import slice_line
 from judgemap.core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -108,11 +108,11 @@ def kernel(model: ClusterModel, carry_every: int = CARRY_EVERY) -> Kernel:
 def draw_tie(rng: np.random.Generator, model: ClusterModel, state: ClusterState) -> ClusterState:
     """Draw p given the strengths."""
 
-    def log_density(x: float) -> float:
+    def log_density(x: FloatArray) -> FloatArray:
         prior = -np.logaddexp(0.0, x) - np.logaddexp(0.0, -x)
-        return float(_log_likelihood(model, state._replace(tie=x)) + prior)
+        return prior + _log_likelihood(model, state._replace(tie=float(x[0])))
 
-    return state._replace(tie=slice_sample(rng, state.tie, log_density))
+    return state._replace(tie=float(slice_line(rng, np.array([state.tie]), log_density, 1.0)[0]))
 
 
 def gibbs_kernel(model: ClusterModel) -> Kernel:
