@@ -16,6 +16,7 @@ import pyproj
 import shapely
 from numpy.typing import NDArray
 
+from judgemap.core.types import BoolArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import quoted
 from judgemap.geo.maps import Areas, choose_labels
@@ -41,6 +42,15 @@ UNREADABLE = (
     UnboundLocalError,  # what pyogrio raises for a .prj file that is not in UTF-8
 )
 
+FARTHEST = 1e12
+"""Coordinates beyond this are not on Earth in any unit."""
+REFUSED = {
+    "no outline": ("have no outline", "draw or remove them"),
+    "not polygons": ("are not polygons", "remove them or draw their outlines"),
+    "nowhere": ("have coordinates that are not on Earth", "redraw them"),
+    "no surface": ("enclose no area", "redraw or remove them"),
+}
+"""The faults of outlines with which no row is an area: what is said of them, and what to do."""
 SPECK = 1e-9
 """Parts of a repaired outline below this share of its largest part are artefacts of the repair."""
 
@@ -156,14 +166,39 @@ def mend(geometry: geopandas.GeoSeries, names: Sequence[str]) -> tuple[geopandas
     >>> float(mended.area.iloc[0])
     0.5
     """
-    shapes = shapely.force_2d(geometry.to_numpy())
     labels = np.array(names, dtype=object)
-    _check_polygons(shapes, labels)
-    broken = ~shapely.is_valid(shapes)
-    shapes = repaired(shapes)
-    _refuse(labels[shapely.area(shapes) <= 0], "enclose no area", "redraw or remove them")
+    shapes, faults = sound_outlines(geometry.to_numpy())
+    missing, flat = faults["no outline"], faults["not polygons"]
+    if missing.all():
+        raise StudyError("no area has an outline; export the map with its geometry")
+    if flat[~missing].all():
+        kinds = sorted({shape.geom_type for shape in shapes[~missing]})
+        raise StudyError(f"the file holds {' and '.join(kinds)} features, not polygons; choose a file of boundaries")
+    for fault, (words, remedy) in REFUSED.items():
+        if faults[fault].any():
+            raise StudyError(f"these areas {words}: {quoted(labels[faults[fault]])}; {remedy}")
+    broken = ~shapely.is_valid(geometry.to_numpy())
     notes = [f"Outlines that crossed themselves were repaired: {quoted(labels[broken])}."] if broken.any() else []
     return geopandas.GeoSeries(shapes, crs=geometry.crs), notes
+
+
+def sound_outlines(outlines: ShapeArray) -> tuple[ShapeArray, dict[str, BoolArray]]:
+    """Repair outlines that can be repaired; return them all, and which have one of the faults of `REFUSED`.
+
+    >>> faults = sound_outlines(np.array([shapely.box(0, 0, 1, 1), None, shapely.Point(0, 0)]))[1]
+    >>> {fault: rows.tolist() for fault, rows in faults.items() if rows.any()}
+    {'no outline': [False, True, False], 'not polygons': [False, False, True]}
+    """
+    shapes = shapely.force_2d(outlines.astype(object))
+    missing = shapely.is_missing(shapes) | shapely.is_empty(shapes)
+    corners, of = shapely.get_coordinates(shapes, return_index=True)
+    nowhere = np.zeros(len(shapes), dtype=bool)
+    nowhere[of[~(np.abs(corners) < FARTHEST).all(axis=1)]] = True  # nan is nowhere too
+    flat = ~missing & ~nowhere & (shapely.get_dimensions(shapes) < 2)
+    usable = ~missing & ~nowhere & ~flat
+    shapes[usable] = repaired(shapes[usable])
+    collapsed = usable & ~(shapely.area(shapes) > 0)
+    return shapes, {"no outline": missing, "not polygons": flat, "nowhere": nowhere, "no surface": collapsed}
 
 
 def repaired(shapes: ShapeArray) -> ShapeArray:
@@ -215,27 +250,6 @@ def _polygons_in(shape: shapely.Geometry) -> ShapeArray:
         parts = shapely.get_parts(parts)
     polygons: ShapeArray = parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
     return polygons
-
-
-def _check_polygons(shapes: ShapeArray, labels: ShapeArray) -> None:
-    empty = shapely.is_missing(shapes) | shapely.is_empty(shapes)
-    if empty.all():
-        raise StudyError("no area has an outline; export the map with its geometry")
-    polygonal = shapely.get_dimensions(shapes) == 2
-    if not polygonal[~empty].any():
-        kinds = sorted({shape.geom_type for shape in shapes[~empty]})
-        raise StudyError(f"the file holds {' and '.join(kinds)} features, not polygons; choose a file of boundaries")
-    _refuse(labels[empty], "have no outline", "draw or remove them")
-    _refuse(labels[~polygonal], "are not polygons", "remove them or draw their outlines")
-    coordinates, of = shapely.get_coordinates(shapes, return_index=True)
-    # Written so that nan counts as absurd.
-    absurd = ~(np.abs(coordinates) < 1e12).all(axis=1)
-    _refuse(labels[np.unique(of[absurd])], "have coordinates that are not on Earth", "redraw them")
-
-
-def _refuse(labels: ShapeArray, fault: str, remedy: str) -> None:
-    if len(labels):
-        raise StudyError(f"these areas {fault}: {quoted(labels)}; {remedy}")
 
 
 def _source(path: Path) -> tuple[str, list[str]]:

@@ -216,16 +216,15 @@ def test_no_job_is_lost_because_the_database_was_away(monkeypatch):
 
 
 def test_news_stop_where_the_worker_does(job, monkeypatch):
-    assert job.news_due()
     mine = type(job).claim(job.pk)
     mine.tell(0.5, "Half of it.")
-    assert not mine.news_due()
+    mine.tell(0.6, lambda: pytest.fail("news come once a second"))
     job.refresh_from_db()
     assert (job.progress, job.said) == (0.5, "Half of it.")
     jobs.STOPPING.set()
     try:
         with pytest.raises(StoppingError):
-            mine.news_due()
+            mine.tell(1.0, "All of it.")
     finally:
         jobs.STOPPING.clear()
 

@@ -3,7 +3,6 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -147,7 +146,7 @@ def work_out(asked: Plan) -> Planned:
     made = plan(
         areas, asked.judges, asked.per_judge, seed=asked.seed, judge_spread=asked.differ, pilot=pilot, designs=[design],
         answer_seconds=float(np.nanmedian(times)) if np.isfinite(times).any() else SECONDS,
-        simulations=FEW if len(areas) > LARGE else MANY, watch=partial(_watch, asked),
+        simulations=FEW if len(areas) > LARGE else MANY, watch=lambda done, of: asked.tell(done / of, ""),
     )  # fmt: skip
     table = grid_table(made)
     return Planned(
@@ -159,8 +158,3 @@ def work_out(asked: Plan) -> Planned:
         seconds_per_answer=made.record.seconds_per_answer,
         simulations=made.record.simulations,
     )
-
-
-def _watch(asked: Plan, done: int, of: int) -> None:
-    if asked.news_due():
-        asked.tell(done / of, "")

@@ -293,8 +293,7 @@ def _beside(run: FitRun) -> Fit | None:
 
 def watch(run: FitRun, draws: Draws, wanted: int) -> None:
     """Report on the draws so far, now and then."""
-    if run.news_due():
-        run.tell(SAMPLED * draws.n_draws / wanted, describe(draws, wanted))
+    run.tell(SAMPLED * draws.n_draws / wanted, partial(describe, draws, wanted))
 
 
 def describe(draws: Draws, wanted: int) -> str:

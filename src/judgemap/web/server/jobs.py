@@ -6,8 +6,7 @@ A new kind of job is a model that inherits `Job` and has a `work`; the worker fi
         study = models.ForeignKey(Study, models.CASCADE)
 
         def work(self) -> None:
-            if self.news_due():
-                self.tell(0.5, "Half of it is done.")
+            self.tell(0.5, "Half of it is done.")
             self.finish()
 """
 
@@ -217,15 +216,17 @@ class Job(models.Model):
                 HERE.discard(here)
         return None if left is None else self._follow(left)
 
-    def news_due(self) -> bool:
-        """Say whether it is time to `tell` how far the job is, about once a second; raise if the worker has to end."""
+    def tell(self, progress: float, news: str | Callable[[], str]) -> None:
+        """Write how far the job is, about once a second; raise if the worker has to end.
+
+        News that take long to find are a function. If the database does not answer, it may be back before the job is
+        done.
+        """
         if STOPPING.is_set():
             raise StoppingError
-        return time.monotonic() - self._told_at >= SECONDS_BETWEEN_NEWS
-
-    def tell(self, progress: float, news: str) -> None:
-        """Write how far the job is, unless the database does not answer: it may be back before the job is done."""
-        self.progress, self.said = progress, news
+        if time.monotonic() - self._told_at < SECONDS_BETWEEN_NEWS:
+            return
+        self.progress, self.said = progress, news if isinstance(news, str) else news()
         try:
             self._report()
         except (DatabaseError, InterfaceError) as error:

@@ -52,18 +52,14 @@ def make_base_map(job: BaseMap) -> None:
     if extract is None:
         raise StudyError("the extract is no longer there; upload it again")
 
-    def tell(share: float, doing: str) -> None:
-        if job.news_due():
-            job.tell(share, doing)
-
     try:
         with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
             path = _put_together(extract, Path(folder))
-            made = read_extract_file(path, job.study, lambda share, doing: tell(STORING * share, doing))
+            made = read_extract_file(path, job.study, lambda share, doing: job.tell(STORING * share, doing))
     except StudyError:
         remove_extract(extract)
         raise
-    tell(STORING, "Storing the tiles.")
+    job.tell(STORING, "Storing the tiles.")
     _store(job, made)
     remove_extract(extract)
 

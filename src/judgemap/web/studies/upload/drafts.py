@@ -171,22 +171,24 @@ def _from_upload(draft: Draft) -> Study:
     definition = define(upload, draft.choice, None if earlier is None else definition_of(earlier))
     seen = None if earlier is None else state_of(earlier)
     chosen = msgspec.structs.replace(draft.choice, extra_edges=list(definition.areas.extra_edges))
-    areas, regions = read_file(upload.name, bytes(upload.content), chosen, partial(_hear, draft, 0.0, READING))
+    areas, regions = read_file(
+        upload.name, bytes(upload.content), chosen, lambda share, doing: draft.tell(READING * share, doing)
+    )
     areas = without_edges(areas, definition.areas.removed_edges)
     if earlier is None and not upload.definition:
         definition = replace(definition, design=recommended_design(len(areas)), asks_places=len(areas) >= PARTS)
 
-    study = create_study(definition, areas, draft.asked_by, partial(_hear, draft, READING, 1.0), regions)
+    study = create_study(
+        definition,
+        areas,
+        draft.asked_by,
+        lambda share, doing: draft.tell(READING + (1 - READING) * share, doing),
+        regions,
+    )
     record(study, draft.asked_by, "map read", {"file": upload.name, "notes": list(areas.notes)})
     if earlier is not None and seen is not None and not _take_place_of(study, earlier, seen):
         draft.said = APART
     return study
-
-
-def _hear(draft: Draft, first: float, last: float, share: float, doing: str) -> None:
-    """Report the progress of a part of the work that takes the draft from share ``first`` to ``last``."""
-    if draft.news_due():
-        draft.tell(first + (last - first) * share, doing)
 
 
 def define(upload: Upload, chosen: Chosen, replaced: StudyDefinition | None = None) -> StudyDefinition:

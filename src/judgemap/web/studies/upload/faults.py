@@ -12,12 +12,10 @@ import pandas as pd
 import shapely
 
 from judgemap.core.types import BoolArray, IntArray
-from judgemap.geo.boundaries import ShapeArray, repaired
+from judgemap.geo.boundaries import ShapeArray, repaired, sound_outlines
 from judgemap.geo.csvfiles import quoted
 from judgemap.web.studies.upload.records import REMEDIES, FaultKind, Remedy
 
-FARTHEST = 1e12
-"""Coordinates beyond this are not on Earth in any unit."""
 TINY = 1e-3
 """A sliver is smaller than this share of the median area …"""
 THIN = 0.02
@@ -89,24 +87,9 @@ def settle(
 
 
 def _outline_faults(geometry: geopandas.GeoSeries) -> tuple[ShapeArray, BoolArray, dict[FaultKind, BoolArray]]:
-    """Repair what can be repaired automatically; return the outlines, which are sound, and the faults of the rest."""
-    shapes = shapely.force_2d(geometry.to_numpy().astype(object))
-    missing = shapely.is_missing(shapes) | shapely.is_empty(shapes)
-    corners, of = shapely.get_coordinates(shapes, return_index=True)
-    nowhere = np.zeros(len(shapes), dtype=bool)
-    nowhere[np.unique(of[~(np.abs(corners) < FARTHEST).all(axis=1)])] = True
-    nowhere &= ~missing
-    usable = ~missing & ~nowhere
-    flat = usable & (shapely.get_dimensions(shapes) < 2)
-    usable &= ~flat
-    shapes[usable] = repaired(shapes[usable])
-    collapsed = usable & ~(shapely.area(shapes) > 0)
-    return shapes, usable & ~collapsed, {
-        FaultKind.NO_OUTLINE: missing,
-        FaultKind.NOT_POLYGONS: flat,
-        FaultKind.NOWHERE: nowhere,
-        FaultKind.NO_SURFACE: collapsed,
-    }  # fmt: skip
+    """Return the outlines, repaired where that goes by itself, which are sound, and the faults of the rest."""
+    shapes, faults = sound_outlines(geometry.to_numpy())
+    return shapes, ~np.any(list(faults.values()), axis=0), {FaultKind(kind): rows for kind, rows in faults.items()}
 
 
 def _seen_before(labels: ShapeArray, among: BoolArray) -> BoolArray:
