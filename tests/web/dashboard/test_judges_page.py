@@ -199,16 +199,6 @@ def test_one_who_withdrew_cannot_be_left_out(played):
         actions.leave_out(played, [gone.name], "x")
 
 
-def test_what_is_missing_is_said(owned, clients, visit):
-    assert "Nobody has answered yet" in page(clients["owner"], "judges", owned)
-    judge = visit()
-    judge.answer("left")
-    html = page(clients["owner"], "judges", owned)
-    assert "only one judge" in html
-    assert "ask for one on the Results page" in html
-    assert "<dd>–" in page(clients["owner"], "judge", owned, judge.name)
-
-
 def test_a_fit_in_which_judges_differ_tells_how(played, explained, clients):
     first, second, *_ = explained.findings["judges"]
     first |= {"distance": 1.234, "distance_low": 0.8, "distance_high": 1.9, "p_another_view": 0.97, "p_little": 0.01}
@@ -225,18 +215,6 @@ def test_a_fit_in_which_judges_differ_tells_how(played, explained, clients):
     assert "97 %" in own
     assert reverse("results:judge_maps", args=[played.slug, explained.number]) + f"?judge={first['judge']}" in own
     assert "See it beside" not in page(clients["owner"], "judge", played, second["judge"])
-
-
-def test_too_few_draws_are_said_in_place_of_probabilities(played, explained, clients):
-    first, second, *_ = explained.findings["judges"]
-    first |= {"p_another_view": None, "p_little": None, "kind_note": "Not enough draws to tell: sample longer."}
-    second |= {"p_another_view": 0.1, "p_little": 0.2, "kind_note": ""}
-    explained.save()
-    html = page(clients["teammate"], "judges", played)
-    assert "cannot be told yet" in re.search(rf'aria-label="Choose {first["judge"]}".*?</tr>', html, re.S)[0]
-    assert "not enough" not in re.search(rf'aria-label="Choose {second["judge"]}".*?</tr>', html, re.S)[0]
-    assert "Not enough draws to tell: sample longer." in page(clients["owner"], "judge", played, first["judge"])
-    assert "Not enough draws" not in page(clients["owner"], "judge", played, second["judge"])
 
 
 def test_a_fit_without_a_judge_is_beside_the_last(played, explained, clients):

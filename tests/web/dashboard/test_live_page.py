@@ -163,18 +163,6 @@ def notes_on_page(study, client) -> str:
     return client.get(reverse("dashboard:live", args=[study.slug])).content.decode()
 
 
-def test_a_draft_says_so(draft, clients):
-    assert "open it on the Overview page" in notes_on_page(draft, clients["owner"])
-
-
-def test_a_study_without_judges_or_answers_says_what_to_do(owned, clients, visit):
-    assert "Nobody has been invited yet" in notes_on_page(owned, clients["owner"])
-    judge = visit()
-    assert "Nobody has answered yet" in notes_on_page(owned, clients["owner"])
-    judge.answer("tie")
-    assert "No pair has a winner yet" in notes_on_page(owned, clients["owner"])
-
-
 def test_one_judge_and_few_areas(owned, clients, visit):
     visit().answer("left")
     html = notes_on_page(owned, clients["owner"])

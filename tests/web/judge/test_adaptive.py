@@ -37,14 +37,6 @@ def assert_same(one, other):
     assert np.allclose(one.covariance, other.covariance, atol=1e-8)
 
 
-def test_it_draws_pairs_with_their_probabilities(judge, asked):
-    for outcome in ("left", "right", "tie", "unknown-left", "left"):
-        assert judge.answer(outcome).status_code == 200
-    pairs = Pair.objects.all()
-    assert {pair.design for pair in pairs} == {"adaptive"}
-    assert all(0 < pair.probability < 1 for pair in pairs)
-
-
 def test_after_a_restart_the_state_is_the_same(judge, asked):
     state(asked)
     for outcome in ("left", "right", "tie", "skipped", "left"):

@@ -252,14 +252,6 @@ def test_sides_are_random(judge, edit):
     assert 5 < lower_left < 36, "a fair coin goes beyond this less than once in a million runs"
 
 
-def test_works_without_a_script(judge):
-    first = judge.pair()
-    judge.answer("left")
-    page = judge.get("last").text
-    assert f'name="pair" value="{first["pair"]}"' in page
-    assert 'name="follows" value="1"' in page
-
-
 def test_works_at_the_pause_and_at_the_end(judge):
     for _ in range(3):
         judge.answer("left")

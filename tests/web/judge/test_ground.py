@@ -102,12 +102,6 @@ def test_the_page_says_how_to_draw_and_whose_map_it_is(grounded, judge, edit):
     assert "example.org" not in page["Content-Security-Policy"]
 
 
-def test_without_a_base_map_the_page_is_as_it_was(judge):
-    page = judge.get().content.decode()
-    assert "data-ground" not in page
-    assert 'class="credit"' not in page
-
-
 def test_a_page_without_a_script_shows_a_picture(grounded, judge, study):
     page = judge.get()
     address = page.context["sides"][0].ground
@@ -144,18 +138,6 @@ def test_the_preview_shows_it_to_the_researcher_alone(grounded, owned, clients):
     assert clients["owner"].get(address + place).status_code == 200
     assert clients["stranger"].get(home).status_code == 404
     assert clients["owner"].get(page.context["sides"][0].ground).status_code == 200
-
-
-def test_the_preview_warns_of_another_servers_tiles(owned, clients, edit):
-    warning = "background comes from another server"
-    home = clients["owner"].get(f"/try/{owned.slug}/")["Location"]
-    assert warning not in clients["owner"].get(home).content.decode()
-    edit(base_map=TILES)
-    first = clients["owner"].get(home).content.decode()
-    assert warning in first
-    assert "tiles.example.org" in first  # as judges read it before they agree
-    clients["owner"].post(f"{home}consent", {"agree": "yes", "begin": "now"})
-    assert warning in clients["owner"].get(home).content.decode()
 
 
 def test_people_who_hear_the_page_are_told_the_real_neighbours(judge, study):

@@ -8,7 +8,6 @@ from judgemap.geo.maps import Areas
 from judgemap.web.judge import pages, places
 from judgemap.web.judge.models import Judge, Pair, UnknownArea
 from judgemap.web.people.export import export_files
-from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Area
 
@@ -63,12 +62,6 @@ def test_the_researcher_decides_whether_judges_are_asked(study, visit, definitio
     assert making.create_study(definition, areas).asks_places, "nobody knows all of a map so large"
     without_map = Areas(areas.ids, areas.names, areas.graph)
     assert not making.create_study(replace(definition, asks_places=True), without_map).asks_places
-
-
-def test_a_new_map_asks_where_it_helps(owned, clients):
-    form = clients["owner"].get(f"/studies/{owned.slug}/judging").context["form"]
-    assert form["asks_places"].value() is True
-    assert making.PARTS < making.MANY
 
 
 @by_any_design
@@ -156,12 +149,6 @@ def test_places_are_exported_by_the_areas_ids(judge, study):
     choose(judge, "region:North", "around:13")
     rows = dict(export_files(study))["judges.csv"].splitlines()
     assert "region:North; around:W13" in next(row for row in rows if row.startswith(judge.name))
-
-
-def test_withdrawing_removes_the_places(judge):
-    choose(judge, "region:North")
-    judge.client.post("/withdraw", {"code": withdrawal_code(judge.token)})
-    assert Judge.objects.get(name=judge.name).places == []
 
 
 def test_a_stranger_and_one_who_has_not_agreed_choose_nothing(visit, client):

@@ -56,10 +56,6 @@ def test_judges_read_the_day_before_they_agree(ending, visit, language, words):
     assert str(ending.answers_until.year) in page
 
 
-def test_without_a_day_nothing_is_promised(study, visit):
-    assert "are kept until" not in visit(agreed=False).get().text
-
-
 def test_the_day_is_over(ending, judge, visit, later):
     judge.answer("left")
     judge.answer("unknown-left")

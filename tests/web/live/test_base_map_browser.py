@@ -100,13 +100,6 @@ def test_the_outline_is_there_before_the_streets(at_pair):
     assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
 
 
-def test_a_browser_without_scripts_shows_a_picture(at_pair):
-    page, asked = at_pair(390, java_script_enabled=False)
-    page.wait_for_timeout(800)
-    assert sum("/ground/" in each for each in asked) == 2
-    assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_names_lie_neither_under_the_small_map_nor_under_the_buttons(at_pair, width):
     page, _ = at_pair(width)
@@ -123,19 +116,6 @@ def test_names_lie_neither_under_the_small_map_nor_under_the_buttons(at_pair, wi
         })"""
     )
     assert hidden == []
-
-
-def test_one_request_brings_the_streets_of_a_pair(at_pair):
-    page, asked = at_pair(390)
-    page.wait_for_timeout(1500)
-    assert sum("/tiles/" in each for each in asked) == 1
-    before = page.input_value("input[name=pair]")
-    asked.clear()
-    page.click(".choose[value=left]")
-    page.wait_for_function("before => document.querySelector('input[name=pair]').value !== before", arg=before)
-    page.wait_for_timeout(1000)
-    assert len(asked) <= 2
-    assert rgb("#f6f5f1") in colours(page, ".side[data-side=left] .map")
 
 
 def test_another_servers_pictures_lie_under_the_areas(server, areas, chromium):

@@ -194,36 +194,6 @@ def test_several_workers_make_every_fit_once(new_server, areas):
     assert "Traceback" not in new_server.log
 
 
-def test_a_worker_apart(new_server, areas):
-    new_server.start()
-    researcher = prepared(new_server, areas)
-    number = researcher.ask()
-    time.sleep(2)
-    assert researcher.status(number) == "waiting"
-    words = [sys.executable, "-m", "judgemap", "worker", "--data", str(new_server.folder / "data")]
-    apart = subprocess.Popen(words, env=new_server.environment())
-    try:
-        researcher.wait_for(number, "done")
-        apart.send_signal(signal.SIGTERM)
-        assert apart.wait(15) == 0
-    finally:
-        apart.kill()
-
-
-def test_a_fit_after_so_many_answers(researcher):
-    researcher.fits("auto", {"every": "10", "model": "standard"})
-    wait_until(lambda: "Fit 1: standard" in researcher.fits()[1])
-    researcher.wait_for(1, "done")
-    judge = researcher.server.invite(researcher.slug, 1)[0]
-    judge.agree()
-    for _ in range(10):
-        judge.answer(judge.pair()["pair"], "left")
-    wait_until(lambda: "Fit 2: standard" in researcher.fits()[1])
-    researcher.wait_for(2, "done")
-    time.sleep(6)
-    assert "Fit 3" not in researcher.fits()[1]
-
-
 @pytest.mark.postgres
 def test_a_database_that_restarts_every_two_seconds_costs_no_fit(postgres, long_path, server_class, areas):
     """The draws may be ready while PostgreSQL is away, and so may each part of what follows."""

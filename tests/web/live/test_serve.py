@@ -59,12 +59,6 @@ def test_files_are_private_and_withdrawn_words_are_gone_from_them(server_class, 
         live.stop()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_stops_cleanly(server, number):
-    assert server.stop(number) == 0
-    assert "Traceback" not in server.log
-
-
 def test_a_server_that_is_killed_leaves_the_port(server):
     os.kill(server.process.pid, signal.SIGKILL)
     server.process.wait(30)

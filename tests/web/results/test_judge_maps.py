@@ -116,15 +116,6 @@ def test_files_say_whose_view_they_are(differ_run, run, page, differing):
     assert "view" not in pooled.splitlines()[0]
 
 
-def test_the_models_numbers_are_on_the_page_of_convergence(differ_run, page, differing, text_of):
-    fit = differing[0].fit
-    text = text_of(page(differ_run, "convergence").content.decode())
-    low, middle, high = np.quantile(fit.sigma / fit.alpha, [0.025, 0.5, 0.975])
-    assert f"σ/α {middle:.2f} {low:.2f} to {high:.2f}" in text
-    for symbol in ("α", "σ", "θ", "σ_a", "P(tie)"):
-        assert f"{symbol} " in text
-
-
 def test_what_a_verdict_advises_is_a_button(answered, keep, made, clients, page):
     ground = {"subject": "judges", "grade": "care", "text": "Judges differ.", "remedies": [asdict(DIFFER)]}
     run = keep(answered, findings=made["spatial"].findings | {"verdict": {"grounds": [ground]}})

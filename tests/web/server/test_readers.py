@@ -38,11 +38,6 @@ def read(folder: Path) -> bytes:
     return readers.run_reader("platform", [], folder, os.environ)
 
 
-def test_a_file_is_read_while_one_place_is_free(take, tmp_path):
-    take(0)
-    assert read(tmp_path)
-
-
 def test_where_all_places_are_taken_for_long_the_file_is_not_read(take, tmp_path, monkeypatch):
     monkeypatch.setattr(readers, "PATIENCE", 0.0)
     take(0)

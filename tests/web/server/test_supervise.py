@@ -44,14 +44,6 @@ def test_an_address_of_another_machine(host):
         supervise.check_port(host, 8000)
 
 
-def test_who_has_no_server_is_not_watched(monkeypatch):
-    started = []
-    monkeypatch.setattr(supervise.threading, "Thread", started.append)
-    monkeypatch.delenv(supervise.SERVER, raising=False)
-    supervise.end_with_server()
-    assert started == []
-
-
 HOLD = """
 import sys, tempfile
 from judgemap.web.server.supervise import use_own_folder

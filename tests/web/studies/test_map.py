@@ -33,6 +33,7 @@ def url(study):
 def test_it_draws_every_area_and_edge_without_a_script(owned, clients):
     page = clients["owner"].get(url(owned)).content.decode()
     assert page.count('class="area"') == 16
+    assert Drawing.objects.get(study=owned).paths in page
     assert sum(line.count("L") for line in clients["owner"].get(url(owned)).context["map"].lines.values()) == 24
     assert page.count("<option value=") == 2 * 17
     assert "16 areas and 24 pairs of neighbours" in " ".join(page.split())
@@ -44,10 +45,6 @@ def test_points_of_areas_lie_inside_their_squares(owned, clients):
     assert len({round(x / 50) for x, _ in points}) == 4
     assert all(0 < x < 1000 and 0 < y < 1000 for x, y in points)
     assert points[-1][1] < points[0][1]
-
-
-def test_the_areas_are_drawn_once(owned, clients):
-    assert Drawing.objects.get(study=owned).paths in clients["owner"].get(url(owned)).content.decode()
 
 
 def test_two_areas_are_joined_and_parted(draft, clients):
