@@ -5,11 +5,12 @@
     .venv/bin/python benchmarks/nation_server.py --areas 3000 --answers 20000 --quick       a minute, SQLite alone
     .venv/bin/python benchmarks/nation_server.py --pages --quick        pages alone, without the draft, SQLite alone
 
-The file is uploaded and a worker makes the draft, in this process; the reader of the file runs confined in its own, and
-its memory is given. Answers are put into the database in bulk, 50 per judge, and the worker's upkeep is run once. Each
-page is then requested through all of Django, seven times; an answer also in a study of 100 areas, for comparison. Times
-are CPU seconds of this process and its readers, and for pages also of PostgreSQL's processes, which other work on the
-machine disturbs least; kB are what a browser gets, compressed.
+The file is uploaded and a worker makes the draft, in this process; the reader of the file runs confined in its own,
+and its memory is given. Answers are put into the database in bulk, 50 per judge, and the worker's upkeep is run once.
+Each page is then requested through all of Django, seven times, and once by a process that has answered nothing but
+/healthz; an answer also in a study of 100 areas, for comparison. Times are CPU seconds of this process and its
+readers, and for pages also of PostgreSQL's processes, which other work on the machine disturbs least; kB are what a
+browser gets, compressed.
 """
 
 import argparse
@@ -23,9 +24,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -269,7 +271,17 @@ def _renumber(model: Any) -> None:  # noqa: ANN401 - a model
 
 
 def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: ANN401 - a study
-    """Ask for the pages of judges and researchers."""
+    """Ask for the pages of judges and researchers: each once by a fresh process, and then several times here."""
+    from django.test import Client
+
+    Client().get("/healthz")  # a server's process has all pages loaded before anybody comes
+    steps = list(list_pages(study, tokens))
+    first = {name: in_fresh_process(partial(once, name, ask)) for name, ask in steps}
+    return [page(name, ask, first[name]) for name, ask in steps if once(name, ask) and name]
+
+
+def list_pages(study: Any, tokens: list[str]) -> Iterator[tuple[str, Callable[[], Any]]]:  # noqa: ANN401 - a study
+    """Yield each page with how to ask for it; what has to be done in between has no name."""
     from django.test import Client
 
     from judgemap.web.accounts.models import Researcher
@@ -279,11 +291,13 @@ def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: 
     owner.force_login(Researcher.objects.get(email="owner@example.org"))
     here = f"/studies/{study.slug}"
     region = study.areas.exclude(region="").values_list("region", flat=True).first() or ""
-    link = f"/j/{tokens[0]}/"
-    rows = [page("places", lambda: judge.get(f"{link}places")), page("search", lambda: judge.get(f"{link}places?q=1"))]
-    judge.post(f"{link}places", {"place": [f"region:{region}" if region else "around:0"]})
+    tile = study.tiles.order_by("-level").first()
+    links = [f"/j/{token}/" for token in tokens]
 
-    def judgement() -> Any:  # noqa: ANN401 - a response
+    def known(link: str) -> Any:  # noqa: ANN401 - a response
+        return judge.post(f"{link}places", {"place": [f"region:{region}" if region else "around:0"]}, follow=True)
+
+    def judgement(link: str) -> Any:  # noqa: ANN401 - a response
         pair = re.search(r'name="pair" value="([^"]+)"', judge.get(link).content.decode())
         form = {"pair": pair[1] if pair else "", "outcome": "left", "follows": "0", "seen_ms": "900"}
         began = page_cpu()
@@ -291,41 +305,64 @@ def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: 
         response.cpu = page_cpu() - began  # type: ignore[attr-defined]
         return response
 
-    rows += [page("pair", lambda: judge.get(link)), page("an answer and the next pair", judgement)]
-    link = f"/j/{tokens[1]}/"
-    rows.append(page("the same, 100 areas", judgement))
-    edit_study(study, replace(definition_of(study), design="adaptive"))
-    link = f"/j/{tokens[2]}/"
-    judge.post(f"{link}places", {"place": [f"region:{region}" if region else "around:0"]})
-    rows.append(page("an answer and the next adaptive pair", judgement))
-    tile = study.tiles.order_by("-level").first()
+    def designed(name: str) -> Any:  # noqa: ANN401 - a response
+        edit_study(study, replace(definition_of(study), design=name))
+        return judge.get("/healthz")
+
+    yield "", lambda: designed("uniform")
+    yield "places", lambda: judge.get(f"{links[0]}places")
+    yield "search", lambda: judge.get(f"{links[0]}places?q=1")
+    yield "", lambda: known(links[0])
+    yield "pair", lambda: judge.get(links[0])
+    yield "an answer and the next pair", lambda: judgement(links[0])
+    yield "the same, 100 areas", lambda: judgement(links[1])
+    yield "", lambda: designed("adaptive")
+    yield "", lambda: known(links[2])
+    yield "an answer and the next adaptive pair", lambda: judgement(links[2])
     for name, address in {
         "dashboard": "/dashboard", "dashboard, what changes": "/dashboard/now", "dashboard, map": "/dashboard/map.svg",
-        "overview": "/", "map": "/map", "map, picture": "/map.svg",
-        "map, a tile": f"/shapes/{tile.level}/{tile.x}/{tile.y}" if tile else "/map",
+        "overview": "/", "map": "/map", "map, picture": f"/map-{study.pk}.svg",
+        "map, a tile": f"/shapes/{study.pk}/{tile.level}/{tile.x}/{tile.y}" if tile else "/map",
         "risk map": "/fits/1/map", "risk map, picture": "/fits/1/map.svg?layer=risk",
         "risk map, an area": "/fits/1/map?area=7", "risk map, searched and sorted": "/fits/1/map?q=1&sort=-sd",
         "convergence": "/fits/1/convergence",
     }.items():  # fmt: skip
-        rows.append(page(name, lambda address=address: owner.get(here + address)))  # type: ignore[misc]
-    return rows
+        yield name, lambda address=address: owner.get(here + address)  # type: ignore[misc]
 
 
-def page(name: str, ask: Callable[[], Any]) -> dict[str, Any]:
-    """Ask for a page several times; the first does not count, because a process caches what it has derived."""
-    times, first, response = [], 0.0, None
-    for turn in range(TIMES + 1):
-        began = page_cpu()
-        response = ask()
-        used = getattr(response, "cpu", page_cpu() - began)
-        if response.status_code != 200:
-            raise RuntimeError(f"{name}: {response.status_code}")
-        if turn:
-            times.append(used)
-        else:
-            first = used
-    body = response.content if response is not None else b""
-    sent = body if response is not None and response.headers.get("Content-Encoding") else gzip.compress(body, 6)
+def once(name: str, ask: Callable[[], Any]) -> tuple[float, Any]:
+    """Ask for a page; return the CPU time it took, and the response."""
+    began = page_cpu()
+    response = ask()
+    used = getattr(response, "cpu", page_cpu() - began)
+    if response.status_code != 200:
+        raise RuntimeError(f"{name}: {response.status_code}")
+    return used, response
+
+
+def in_fresh_process(measure: Callable[[], tuple[float, Any]]) -> float:
+    """Return what is measured in a copy of this process, which learns nothing from it."""
+    from django.db import connections
+
+    connections.close_all()
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(theirs, f"{measure()[0]:.6f}".encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(theirs)
+    return float(os.read(ours, 100))
+
+
+def page(name: str, ask: Callable[[], Any], first: float) -> dict[str, Any]:
+    """Ask for a page several times, after a first one for what a process caches."""
+    asked = [once(name, ask) for _ in range(TIMES)]
+    times, response = [used for used, _ in asked], asked[-1][1]
+    body = response.content
+    sent = body if response.headers.get("Content-Encoding") else gzip.compress(body, 6)
     row = {"page": name, "cpu_ms": round(1000 * sorted(times)[len(times) // 2], 1), "first_ms": round(1000 * first, 1),
            "kB": round(len(sent) / 1000, 1)}  # fmt: skip
     print(f"  {name:32}{row['cpu_ms']:>10} ms{row['first_ms']:>10} ms{row['kB']:>10} kB", flush=True)

@@ -41,6 +41,12 @@ def dar_es_salaam() -> Path:
 
 
 @pytest.fixture(scope="session")
+def england() -> Path:
+    """Folder with lsoa2011.zip, England's 32,844 small areas, and imd2019.csv, their ranks by deprivation."""
+    return _folder("data/england")
+
+
+@pytest.fixture(scope="session")
 def reference() -> dict[str, np.ndarray]:
     """Independent posterior of the Nottinghamshire strengths: mean, sd and their Monte Carlo errors, by ward."""
     path = _folder("reference") / "nottinghamshire_spatial_chi0.1.csv"

@@ -1,6 +1,8 @@
 """What a researcher and judges do in an afternoon, step by step, in a browser and over HTTP."""
 
 import re
+from collections.abc import Mapping
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
@@ -48,15 +50,18 @@ def plain(name: str, planted: dict[str, float]) -> str:
     return name if name in planted else name.split(", ", maxsplit=1)[0]
 
 
-def answer(server, links: list[str], planted: dict[str, float], answers: int, wait=lambda: None) -> None:
-    """Answer as judges who are right as often as the model says; ``wait`` is called before each answer."""
+def answer(server, links: list[str], planted: Mapping[str, float], answers: int, wait=lambda: None, places=()) -> None:
+    """Answer as judges who are right as often as the model says; ``wait`` is called before each answer.
+
+    ``places`` has what each judge knows, if they are asked; otherwise that is the whole map.
+    """
     rng = np.random.default_rng(1)
-    for link in links:
+    for link, place in zip_longest(links, places, fillvalue="all"):
         judge = server.judge(link)
         judge.agree()
         shown = judge.pair()
         if "left" not in shown:  # asked first which part of the map is known
-            judge.post("places", place="all")
+            judge.post("places", place=place)
             shown = judge.pair()
         for _ in range(answers):
             surplus = planted[plain(shown["right"], planted)] - planted[plain(shown["left"], planted)]

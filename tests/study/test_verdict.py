@@ -154,6 +154,12 @@ def test_nobody_to_compare_with_needs_care(judges):
     assert verdict(judges=judges).grade is Grade.CARE
 
 
+def test_one_judge_in_the_part_that_was_checked_is_not_one_judge_in_all():
+    judges = Subject.JUDGES
+    assert "one person's view" in verdict(judges=AGREE[:1]).ground(judges).text
+    assert "in the part that was checked" in verdict(judges=AGREE[:1], part="On a part.").ground(judges).text
+
+
 def test_judges_left_out_are_counted():
     found = verdict(left_out=2).ground(Subject.JUDGES)
     assert found.grade is Grade.CARE

@@ -587,12 +587,21 @@ def sketch(geometry: "geopandas.GeoSeries", *, degrees: bool = False) -> dict[st
         shapes = shapely.transform(shapes, lambda at: at * [narrow, 1.0])
     west, south, east, north = shapely.total_bounds(shapes)
     unit = max((east - west) / WIDE, (north - south) / HIGH) or 1.0
-    frames = np.tile([west, north, unit], (len(shapes), 1))
+    frames = np.tile([west, north, unit], (len(shapes) + 1, 1))
     for coarseness in (0.5, 1.0, 2.0, 4.0, 8.0):
         simple = shapely.simplify(shapes, coarseness * unit, preserve_topology=False)
+        small = _ground(shapes[shapely.is_empty(simple)], max(2.0, coarseness) * unit)
+        simple = np.concatenate([simple, [small]])
         points, counts, _ = rounded_rings(frames, simple)
         path = svg_path([ring.ravel().tolist() for ring in np.split(points, np.cumsum(counts)[:-1]) if len(ring)])
         if len(path) <= LARGEST_OUTLINE:
             break
     width, height = round((east - west) / unit), round((north - south) / unit)
     return {"path": path, "width": max(width, 1), "height": max(height, 1)}
+
+
+def _ground(shapes: Shapes, side: float) -> shapely.Geometry:
+    """Return the squares in which there are outlines too small to draw, joined: a city is no hole in its country."""
+    middles = shapely.bounds(shapes).reshape(-1, 2, 2).mean(axis=1)
+    at = np.unique(np.floor(middles / side), axis=0)  # whole numbers, so that squares side by side touch
+    return shapely.transform(shapely.union_all(shapely.box(*at.T, *(at + 1).T)), lambda corners: corners * side)

@@ -3,6 +3,7 @@
 import os
 
 from django.core.wsgi import get_wsgi_application
+from django.urls import get_resolver
 
 from judgemap.web.server.database import use_pool
 from judgemap.web.server.gateway import Gateway
@@ -11,6 +12,7 @@ from judgemap.web.server.supervise import NO_WORKERS, SERVER, end_with_server
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "judgemap.web.settings")
 application = get_wsgi_application()
+_ = get_resolver().url_patterns  # loads every page, which is the better part of a second, before anybody waits for one
 end_with_server()
 if NO_WORKERS in os.environ:
     from judgemap.web.server.worker import watch_for_lost  # its models can be imported only now

@@ -10,7 +10,7 @@ from shapely.affinity import affine_transform
 
 import judgemap as jm
 from judgemap.core.model.graph import AreaGraph
-from judgemap.geo.drawing import LARGEST, Simplified, Square, draw_areas, packed_rings, stored_path, svg_path
+from judgemap.geo.drawing import LARGEST, Simplified, Square, draw_areas, packed_rings, sketch, stored_path, svg_path
 from judgemap.geo.maps import Areas
 
 
@@ -179,3 +179,11 @@ def test_an_area_that_vanishes_at_this_size_has_a_label_all_the_same():
     speck = shapely.Polygon([(5, 5), (5.0000001, 5), (5, 5.0000001)])
     labels = np.array(drawn(shapely.box(0, 0, 10, 10), speck).labels)
     assert np.isfinite(labels).all()
+
+
+def test_areas_too_small_for_a_sketch_leave_no_hole():
+    """A city of a hundred areas, each a hundredth of a unit wide, in the middle of four large areas."""
+    around = [shapely.box(x, y, x + 450, y + 300) for x in (0, 451) for y in (0, 301)]
+    city = [shapely.box(450.3 + x / 100, y * 6, 450.31 + x / 100, y * 6 + 0.01) for x in range(10) for y in range(10)]
+    drawn = sketch(geopandas.GeoSeries([*around, *city]))
+    assert drawn["path"].count("M") == 4 + 10

@@ -186,7 +186,7 @@ def comparison_times(data: Comparisons, *, ax: Axes | None = None) -> Picture:
         axes.set(xlabel="seconds", ylabel="comparisons")
         axes.set_xlim(left=0)
     unknown = len(data) - len(seconds)
-    untimed = f" {unknown:,} comparisons have no time." if unknown else ""
+    untimed = f" {unknown:,} comparison{' has' if unknown == 1 else 's have'} no time." if unknown else ""
     summary = f"Half of the comparisons took {middle:.1f} seconds or less, one in a hundred more than {longest:.0f}."
     alt = f"Histogram of the time that each of {len(seconds):,} comparisons took. {summary}"
     return Picture(figure, alt + untimed, f"{summary}{untimed}")

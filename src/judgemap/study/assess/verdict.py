@@ -229,7 +229,7 @@ def judge_fit(found: Evidence) -> Verdict:
         judge_areas(found.reach),
         judge_checks(found.checks),
         judge_reliability(found.reliability),
-        judge_judges(found.judges, differ=found.differ, left_out=found.left_out),
+        judge_judges(found.judges, differ=found.differ, left_out=found.left_out, in_part=bool(found.part)),
         *([judge_clusters(found.grouping)] if found.grouping else []),
     ]
     for place, each in enumerate(grounds):
@@ -314,8 +314,13 @@ def judge_reliability(known: ReliabilityFinding | None) -> Ground:
     return Ground(Subject.RELIABILITY, grade, words)
 
 
-def judge_judges(judges: Sequence[JudgeFinding] | None, *, differ: bool = False, left_out: int = 0) -> Ground:
-    """Judge whether the judges agree: nobody stands out or was left out, and they differ as the model allows."""
+def judge_judges(
+    judges: Sequence[JudgeFinding] | None, *, differ: bool = False, left_out: int = 0, in_part: bool = False
+) -> Ground:
+    """Judge whether the judges agree: nobody stands out or was left out, and they differ as the model allows.
+
+    With ``in_part``, the judges are those of a part of the map.
+    """
     found: list[str] = []
     remedies: tuple[Remedy, ...] = ()
     if left_out:
@@ -324,6 +329,10 @@ def judge_judges(judges: Sequence[JudgeFinding] | None, *, differ: bool = False,
         found.append("We did not check whether the judges agree.")
     elif not judges:
         found.append("The answers do not say who gave them, so we cannot check whether the judges agree.")
+    elif len(judges) == 1 and in_part:
+        found.append(
+            "Only one judge compared areas in the part that was checked, so we cannot say whether judges agree."
+        )
     elif len(judges) == 1:
         found.append("All answers come from one judge: this is one person's view.")
     elif differ:

@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy as _lazy
 from judgemap.core.types import IntArray
 from judgemap.web.dashboard.charts import Chart, bar_chart
 from judgemap.web.dashboard.counting import HOUR, Numbers, Outcomes, numbers_of
+from judgemap.web.judge.places import gazetteer
 from judgemap.web.studies.access import study_page
-from judgemap.web.studies.areas import area_names
 from judgemap.web.studies.maps import has_tiles, load_places, picture_response, stored_rings
 from judgemap.web.studies.maps import picture as whole_picture
 from judgemap.web.studies.models import Study
@@ -109,7 +109,7 @@ def picture(request: HttpRequest, study: Study) -> HttpResponse:
 @study_page
 def areas(request: HttpRequest, study: Study) -> HttpResponse:
     """List how often each area was shown, judged, and unknown to a judge."""
-    names = area_names(study)
+    names = gazetteer(study.pk).names
     numbers = numbers_of(study, len(names))
     rows = zip(names, numbers.shown.tolist(), numbers.judged.tolist(), numbers.unknown.tolist(), strict=True)
     listed = sorted(rows, key=lambda row: (row[1], row[0]))
@@ -298,7 +298,7 @@ def _moment(seconds: float) -> datetime:
 
 
 def _look(request: HttpRequest, study: Study) -> Live:
-    names = area_names(study)
+    names = gazetteer(study.pk).names
     return look(study, numbers_of(study, len(names)), names, _layer(request), timezone.now())
 
 

@@ -90,8 +90,10 @@ def gazetteer(study_id: int) -> Gazetteer:
     fields = ("name", "region", "label_x", "label_y")
     rows = list(Area.objects.filter(study_id=study_id).order_by("position").values_list(*fields))
     names = [name for name, *_ in rows]
-    in_region = np.array([region for _, region, *_ in rows], dtype=object)
-    regions = {name: np.flatnonzero(in_region == name) for name in sorted(set(in_region.tolist()) - {""})}
+    inside: dict[str, list[int]] = {}
+    for place, (_, region, *_) in enumerate(rows):
+        inside.setdefault(region, []).append(place)
+    regions = {name: np.array(inside[name], dtype=np.int64) for name in sorted(set(inside) - {""})}
     points = np.array([(x or 0.0, y or 0.0) for *_, x, y in rows], dtype=np.float64).reshape(-1, 2)
     return Gazetteer(names, regions, points)
 

@@ -529,20 +529,23 @@ def area(request: HttpRequest, study: Study, run: FitRun, position: int) -> Http
 def draw_around(seen: SeenMap, position: int, neighbours: Sequence[int]) -> list[dict[str, object]]:
     """Draw an area of a large map as judges saw it, among its neighbours, all coloured by risk; the area is last.
 
-    A shape has a path, a colour, a name and where that stands. Where the page's own map shows them, there is none.
+    A shape has a path, a colour and, if it is a neighbour, a name and where that stands; there is little room, so names
+    are without the area's own region. Where the page's own map shows them, there is none.
     """
-    scene = ""
+    scene, region = "", ""
     if has_tiles(seen.run.study):
-        scene = Area.objects.values_list("scene", flat=True).get(study_id=seen.run.study_id, position=position)
+        places = Area.objects.filter(study_id=seen.run.study_id, position=position)
+        scene, region = places.values_list("scene", "region").get()
     if not scene:
         return []
     drawn, rows = json.loads(scene), seen.rows
     fills = _risk(rows).fills
     colours = {rows[other]["name"]: fills[other] for other in neighbours}
-    others = [
-        {**each, "path": svg_path(each["rings"]), "fill": colours.get(each.get("name", ""), "none")}
-        for each in drawn["others"]
-    ]
+    others: list[dict[str, object]] = []
+    for each in drawn["others"]:
+        name = each.get("name", "")
+        named = {"name": name.removeprefix(f"{region} "), "at": each["at"]} if name in colours else {}
+        others.append({"path": svg_path(each["rings"]), "fill": colours.get(name, "none"), **named})
     return [*others, {"path": svg_path(drawn["own"]), "fill": fills[position]}]
 
 

@@ -158,7 +158,8 @@ def reader_environment(folder: str, drivers: frozenset[str]) -> dict[str, str]:
     """Return the environment of a reader, in which GDAL knows only these formats."""
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "VIRTUAL_ENV", "PYTHONPATH") if key in os.environ}
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1", "MPLBACKEND": "agg"}
-    return kept | threads | NO_NETWORK | {"GDAL_SKIP": _other_drivers(drivers), "HOME": folder}
+    arrow = {"ARROW_DEFAULT_MEMORY_POOL": "system"}  # its own takes a gigabyte at once, and the limit counts that
+    return kept | threads | arrow | NO_NETWORK | {"GDAL_SKIP": _other_drivers(drivers), "HOME": folder}
 
 
 @cache

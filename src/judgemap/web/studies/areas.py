@@ -17,7 +17,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.figures import REGION, Figures
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import AreasSource
-from judgemap.web.studies.models import Area, Edge, Study, StudyFigures, StudyVersion
+from judgemap.web.studies.models import Area, Edge, StudyFigures, StudyVersion
 
 
 def edges_in(version: StudyVersion) -> QuerySet[Edge]:
@@ -34,11 +34,6 @@ def load_graph(version: StudyVersion, among: IntArray | None = None) -> AreaGrap
     n_areas = Area.objects.filter(study_id=version.study_id).count()
     graph = AreaGraph(n_areas, np.array(list(edges), dtype=np.int64).reshape(-1, 2))
     return graph if among is None else graph.among(among)
-
-
-def area_names(study: Study) -> list[str]:
-    """Return the names of a study's areas, by position."""
-    return list(Area.objects.filter(study=study).order_by("position").values_list("name", flat=True))
 
 
 def figures_of(study_id: int, codes: Sequence[str], regions: Sequence[str]) -> Figures | None:

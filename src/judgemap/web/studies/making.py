@@ -1,5 +1,6 @@
 """Making a study: its areas are drawn and written in short turns, and appear with the last one."""
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -14,7 +15,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from judgemap.errors import StudyError
-from judgemap.geo.drawing import MadeTile, draw_areas, stored_path
+from judgemap.geo.drawing import MadeTile, draw_areas, stored_path, svg_path
 from judgemap.geo.figures import regions_in
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
@@ -124,8 +125,9 @@ def store_study(
     )
     insert_in_turns(rows, lambda edge: EDGE_BYTES)  # noqa: ARG005 - all alike
     insert_in_turns((Tile(study=study, **each._asdict()) for each in whole.tiles), lambda tile: len(tile.content))
-    if whole.outline and not whole.tiles:
-        Drawing.objects.create(study=study, paths=draw_paths(whole.areas))
+    if whole.outline:
+        draw = small_paths if whole.tiles else draw_paths
+        Drawing.objects.create(study=study, paths=draw(whole.areas))
     with transaction.atomic():
         study.owner, study.answers_until = owner, definition.answers_until
         study.asks_places = bool(whole.outline) and (definition.asks_places or len(whole.areas) > MANY)
@@ -155,6 +157,28 @@ def draw_paths(areas: Iterable[Area]) -> SafeString:
             for area in areas
         )
     )
+
+
+SPECK = 4
+"""An area no larger than this, in units of the whole map, is drawn as a small square."""
+
+
+def small_paths(areas: Iterable[Area]) -> str:
+    """Write the outline of each area of a large map as an SVG path, one on each line."""
+    return "\n".join(small_path(json.loads(area.rings)) for area in areas)
+
+
+def small_path(rings: list[list[int]]) -> str:
+    """Write an area's rings as an SVG path; one that is too small to see, as a small square.
+
+    >>> small_path([[0, 0, 90, 0, 90, 50]]), small_path([[5, 5, 7, 7, 5, 9, 3, 7]])
+    ('M0 0l90 0 0 50z', 'M4 6h2v2h-2z')
+    """
+    if len(rings) == 1 and len(rings[0]) == 8:
+        xs, ys = rings[0][::2], rings[0][1::2]
+        if max(xs) - min(xs) <= SPECK and max(ys) - min(ys) <= SPECK:
+            return f"M{sum(xs) // 4 - 1} {sum(ys) // 4 - 1}h2v2h-2z"
+    return svg_path(rings)
 
 
 MANY = 1_000

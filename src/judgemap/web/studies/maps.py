@@ -14,7 +14,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.geo.drawing import EARTH, UNITS, stored_path, svg_path
+from judgemap.geo.drawing import EARTH, UNITS, stored_path
 from judgemap.report.figures.colours import round_step
 from judgemap.report.figures.layout import free_spots
 from judgemap.web.studies.areas import edges_in
@@ -268,8 +268,6 @@ def box_around(points: Sequence[Point], radius: float = 0.0) -> tuple[int, int, 
     return west, north, east - west, south - north
 
 
-SPECK = 4
-"""An area no larger than this, in units of the whole map, is drawn as a small square."""
 PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
@@ -286,36 +284,26 @@ def picture_response(svg: str) -> HttpResponse:
 
 @lru_cache(maxsize=4)
 def stored_rings(study_id: int) -> tuple[str, ...]:
-    """Return the outlines of a study's areas on the whole map, as SVG paths by position; they never change."""
-    rows = Area.objects.filter(study_id=study_id).order_by("position").values_list("rings", flat=True)
-    return tuple(outline(json.loads(rings)) for rings in rows)
+    """Return the outlines of a large map's areas, as SVG paths by position; they never change."""
+    return tuple(Drawing.objects.values_list("paths", flat=True).get(study_id=study_id).split("\n"))
 
 
 def picture(paths: Sequence[str], classes: Sequence[int], colours: Sequence[str], defined: str = "") -> str:
     """Draw all areas as SVG, one path per colour; ``defined`` has patterns that colours refer to.
 
+    Areas are drawn half a unit larger, in their own colour: where thousands are smaller than a pixel, gaps would show.
+
     >>> drawn = picture(["M0 0l90 0 0 50z", "M4 6h2v2h-2z"], [0, 1], ["#fff", "#a00"])
     >>> drawn.partition(">")[2]
-    '<path d="M0 0l90 0 0 50z" fill="#fff"/><path d="M4 6h2v2h-2z" fill="#a00"/></svg>'
+    '<path d="M0 0l90 0 0 50z" fill="#fff" stroke="#fff"/><path d="M4 6h2v2h-2z" fill="#a00" stroke="#a00"/></svg>'
     """
     parts: list[list[str]] = [[] for _ in colours]
     for path, shade in zip(paths, classes, strict=True):
         parts[shade].append(path)
     drawn = "".join(
-        f'<path d="{"".join(each)}" fill="{colour}"/>' for each, colour in zip(parts, colours, strict=True) if each
+        f'<path d="{"".join(each)}" fill="{colour}" stroke="{colour}"/>'
+        for each, colour in zip(parts, colours, strict=True)
+        if each
     )
     head = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" shape-rendering="crispEdges">'
     return f"{head}{defined}{drawn}</svg>"
-
-
-def outline(rings: list[list[int]]) -> str:
-    """Write an area's rings as an SVG path; one that is too small to see, as a small square.
-
-    >>> outline([[0, 0, 90, 0, 90, 50]]), outline([[5, 5, 7, 7, 5, 9, 3, 7]])
-    ('M0 0l90 0 0 50z', 'M4 6h2v2h-2z')
-    """
-    if len(rings) == 1 and len(rings[0]) == 8:
-        xs, ys = rings[0][::2], rings[0][1::2]
-        if max(xs) - min(xs) <= SPECK and max(ys) - min(ys) <= SPECK:
-            return f"M{sum(xs) // 4 - 1} {sum(ys) // 4 - 1}h2v2h-2z"
-    return svg_path(rings)

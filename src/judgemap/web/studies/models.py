@@ -155,17 +155,18 @@ class Area(models.Model):
     """Its place in the order of the areas, from 0: the index that designs and fits use."""
     code = models.CharField(max_length=200)
     name = models.CharField(max_length=200)
+    region = models.CharField(max_length=200, blank=True, default="")
+    """The larger place that it belongs to, such as its town; empty if that is not known."""
+    label_x = models.FloatField(null=True)
+    label_y = models.FloatField(null=True)
+    """A point well inside the area, in the units of ``rings``: where labels stand; None if there is no map."""
+    # What is short comes first: to read what stands behind an outline, SQLite has to go through it.
     outline = models.TextField(blank=True)
     """The geometry as it was uploaded, GeoJSON in longitude and latitude."""
     scene = models.TextField(blank=True)
     """The area among its neighbours, as JSON that `display.draw_areas` writes."""
     rings = models.TextField(blank=True)
     """The area on the map of all areas, simplified: rings of whole numbers x, y, x, y, …, as JSON."""
-    region = models.CharField(max_length=200, blank=True, default="")
-    """The larger place that it belongs to, such as its town; empty if that is not known."""
-    label_x = models.FloatField(null=True)
-    label_y = models.FloatField(null=True)
-    """A point well inside the area, in the units of ``rings``: where labels stand; None if there is no map."""
 
     class Meta:
         constraints = (
@@ -217,11 +218,11 @@ class Imprint(models.Model):
 
 
 class Drawing(models.Model):
-    """All areas of a study on one map, drawn once: the page of the map only copies it."""
+    """All areas of a study on one map, drawn once: pages only copy it."""
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="drawing")
     paths = models.TextField()
-    """SVG paths, one for each area, as `maps.draw_paths` writes them."""
+    """SVG elements, one for each area, as `making.draw_paths` writes them; of a large map, a line with each path."""
 
 
 class Tile(models.Model):

@@ -104,7 +104,8 @@ def make(clients, carry_out):
     return made
 
 
-def test_a_draft_is_made_in_two_steps(clients, people, make):
+def test_a_draft_is_made_in_two_steps(clients, people, make, monkeypatch):
+    monkeypatch.setattr(Draft, "news_due", lambda self: True)
     uploaded = send(clients["owner"], collection())["Location"]
     page = clients["owner"].get(uploaded)
     assert "4 areas in wards.geojson" in page.content.decode()
@@ -118,6 +119,7 @@ def test_a_draft_is_made_in_two_steps(clients, people, make):
     assert [area.code for area in study.areas.order_by("position")] == ["W0", "W1", "W2", "W3"]
     assert sorted(edge.origin for edge in study.edges.all()) == ["border", "border", "bridge"]
     assert "was joined to the nearest" in response.content.decode()
+    assert "Storing the areas" not in response.content.decode(), "what was told last on the way is no result"
     assert study.version.source["id"] == "code"
     assert [act.verb for act in study.acts.order_by("pk")] == ["created", "map read"]
 

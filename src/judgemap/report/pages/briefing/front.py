@@ -129,7 +129,9 @@ def warning(other: Fit | None) -> tuple[str, ...]:
 def _asked(fit: Fit, left_out: int) -> str:
     data = fit.record.data
     who = capital(counted(data.judges, "judge")) if data.judges else "Judges"
-    what = "two areas" if data.areas == 2 else f"{counted(data.areas, 'area')} two at a time"
+    met = fit.reach.compared
+    some = counted(data.areas, "area") if met == data.areas else f"{in_words(met)} of the {counted(data.areas, 'area')}"
+    what = "two areas" if data.areas == 2 else f"{some} two at a time"
     times = {1: "once", 2: "twice"}.get(data.used, f"{in_words(data.used)} times in all")
     chose = "said" if data.used == 1 else "said each time"
     tied = f", or that they are alike ({in_words(data.ties)} times)" if data.ties else ""

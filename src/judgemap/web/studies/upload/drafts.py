@@ -158,8 +158,9 @@ MAP = {
 
 def make_draft(draft: Draft) -> None:
     """Make the study that a draft asks for, and finish the draft."""
-    draft.said = READY
     draft.study = _copied(draft) if draft.copy_of is not None else _from_upload(draft)
+    if draft.said != APART:
+        draft.said = READY
     draft.finish("study")
 
 
