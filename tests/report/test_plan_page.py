@@ -12,7 +12,6 @@ from judgemap.report.pages.planning import (
     grid_table,
     plan_page,
     sentences,
-    utilities,
 )
 from judgemap.study.plan.schedules import read_weights
 
@@ -39,7 +38,6 @@ def test_tables_hold_the_plans_numbers(plan):
     assert table.rows[3][1].beside == f"{sd.low:.2f}–{sd.high:.2f}"
     assert table.rows[0][4].text == "80"
     assert [str(row[0]) for row in by_length(plan, "optimal").rows] == ["20", "40", "60", "80", "120"]
-    assert utilities(plan).rows[0][2].text == "1"
 
 
 def test_the_grid_of_judges_and_answers(plan):

@@ -226,10 +226,6 @@ def gaussian(model: Model, near: Gaussian | None = None) -> Gaussian:
 
     If α² is not fixed, it is chosen to agree with the strengths found: log α² is the most likely one given λᵀC⁻¹λ, at
     its mean. (Found by the secant method in log α².)
-
-    >>> nearest = gaussian(Model(count_pairs([0] * 3, [1] * 3, n_areas=2), independent(2), FixedVariance(9.0)))
-    >>> nearest.mean.round(2)
-    array([ 2.04, -2.04])
     """
     match model.variance:
         case FixedVariance(value):
@@ -322,11 +318,7 @@ def _moments(counts: PairCounts, at: Gaussian) -> tuple[FloatArray, FloatArray]:
 
 
 def mean_chance(mean: ArrayLike, variance: ArrayLike) -> FloatArray:
-    """E logit⁻¹(d) for d ~ N(mean, variance), by Gauss-Hermite quadrature: the chance of a future answer.
-
-    >>> mean_chance([0.0, 2.0], [9.0, 0.0]).round(4)
-    array([0.5   , 0.8808])
-    """
+    """E logit⁻¹(d) for d ~ N(mean, variance), by Gauss-Hermite quadrature: the chance of a future answer."""
     centre, spread = np.asarray(mean, dtype=np.float64), np.sqrt(np.asarray(variance, dtype=np.float64))
     result: FloatArray = expit(centre[..., None] + spread[..., None] * PLACES) @ (SHARES / SHARES.sum())
     return result

@@ -9,22 +9,14 @@ BoolArray = NDArray[np.bool_]
 
 
 def frozen_floats(values: ArrayLike) -> FloatArray:
-    """Copy ``values`` into a read-only array of floats.
-
-    >>> frozen_floats([1, 2]).flags.writeable
-    False
-    """
+    """Copy ``values`` into a read-only array of floats."""
     array = np.array(values, dtype=np.float64)
     array.setflags(write=False)
     return array
 
 
 def frozen_ints(values: ArrayLike) -> IntArray:
-    """Copy ``values`` into a read-only array of integers.
-
-    >>> frozen_ints([1, 2])
-    array([1, 2])
-    """
+    """Copy ``values`` into a read-only array of integers."""
     array = np.array(values, dtype=np.int64)
     array.setflags(write=False)
     return array

@@ -92,11 +92,7 @@ def write_download(fit: Fit, kind: str, path: str | Path, by: By = None) -> Path
 
 
 def kind_of(path: str | Path) -> str:
-    """Infer the kind of file from the ending of its name.
-
-    >>> kind_of("wards.gpkg"), kind_of("wards.draws.parquet")
-    ('gpkg', 'draws')
-    """
+    """Infer the kind of file from the ending of its name."""
     name = Path(path).name.casefold()
     fitting = [kind for kind, each in FORMATS.items() if name.endswith(each.ending)]
     if not fitting:
@@ -166,11 +162,7 @@ MEANINGS = {
 
 
 def meaning_of(column: str) -> str:
-    """Say what a column of a table of results means.
-
-    >>> meaning_of("p_top10")
-    'the probability of being among the 10 highest risks'
-    """
+    """Say what a column of a table of results means."""
     if column.startswith("p_top"):
         return f"the probability of being among the {column.removeprefix('p_top')} highest risks"
     return MEANINGS.get(column, "")
@@ -270,15 +262,6 @@ def replication(
     judges
         "numbered" calls the judges 1, 2, 3 in the order of the table, so that the archive can be published; "kept"
         keeps their names.
-
-    Examples
-    --------
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_standard(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     archive = replication(fit, data, None, Path(folder, "wards.zip"))
-    ...     print(*zipfile.ZipFile(archive).namelist())
-    README.md areas.csv areas.gpkg command.sh comparisons.csv edges.csv fit.json requirements.txt
     """
     path = Path(path)
     check_file(path)
@@ -365,11 +348,7 @@ def _map(areas: Areas) -> bytes:
 
 
 def package_versions() -> dict[str, str]:
-    """Return the versions of judgemap and of every package it needs to fit, as pip would.
-
-    >>> list(package_versions())[:1], "numpy" in package_versions()
-    (['judgemap'], True)
-    """
+    """Return the versions of judgemap and of every package it needs to fit, as pip would."""
     from packaging.requirements import Requirement
 
     installed: dict[str, str] = {}

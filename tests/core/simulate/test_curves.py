@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from judgemap.core.simulate import trials as simulation
-from judgemap.core.simulate.trials import length_for_the_same, mean_interval, median_interval, reach
+from judgemap.core.simulate.trials import length_for_the_same, mean_interval, reach
 
 LENGTHS = np.array([100.0, 200.0, 300.0, 400.0, 600.0])
 
@@ -12,17 +12,6 @@ def test_mean_interval_is_students():
     values = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
     low, high = stats.t.interval(0.95, 4, values.mean(), stats.sem(values))
     np.testing.assert_allclose(mean_interval(values), [values.mean(), low, high])
-
-
-@pytest.mark.parametrize("size", [6, 10, 25, 40, 100])
-def test_median_interval_is_as_narrow_as_it_may_be(size):
-    """Its coverage follows from the binomial: at least 95 %, and below that with order statistics one further in."""
-    middle, low, high = median_interval(np.arange(1.0, size + 1))
-    k = int(low)
-    assert high == size + 1 - k
-    assert middle == (size + 1) / 2
-    coverage = [1 - 2 * stats.binom.cdf(each - 1, size, 0.5) for each in (k, k + 1)]
-    assert coverage[0] >= 0.95 > coverage[1]
 
 
 @pytest.mark.parametrize("power", [0.3, 0.5, 1.0])

@@ -26,7 +26,6 @@ def test_merits_of_a_known_estimate():
     K = np.eye(N) - 1 / N
     V = K @ np.linalg.inv(COVARIANCE.inverse / 9 + information) @ K
     assert merits.sd == pytest.approx(np.sqrt(np.diag(V)).mean())
-    assert merits.u1 == pytest.approx(1 / np.trace(V))
     assert merits.correlation == pytest.approx(np.corrcoef(wrong, truth)[0, 1])
 
 

@@ -40,10 +40,6 @@ def mean_squares(won: ArrayLike, chance: ArrayLike, group: IntArray, n_groups: i
     Both have expectation 1 if y is 1 with probability p. Var (y − p)² = v(1 − 4v), so for independent answers their
     standard deviations are √Σ(1/v − 4) / n and √Σv(1 − 4v) / Σv. One nearly impossible answer makes outfit large but
     hardly moves infit. Source: Wright and Masters (1982), Rating Scale Analysis; Pollitt (2012) for judges.
-
-    >>> squares = mean_squares([1, 1], [0.5, 0.2], np.array([0, 0]), 1)
-    >>> squares.outfit, squares.infit.round(4)
-    (array([2.5]), array([2.1707]))
     """
     y, p = np.asarray(won, dtype=np.float64), np.asarray(chance, dtype=np.float64)
     v = p * (1 - p)
@@ -68,10 +64,6 @@ def share_interval(count: ArrayLike, total: ArrayLike, level: float = LEVEL) -> 
     """Return Wilson's interval for a share: all s with |count − n s| ≤ z √(n s(1 − s)); 0 to 1 where n = 0.
 
     Source: Wilson (1927). Its coverage is close to nominal even for few answers.
-
-    >>> low, high = share_interval([5], [10])
-    >>> low.round(3), high.round(3)
-    (array([0.237]), array([0.763]))
     """
     k, n = np.asarray(count, dtype=np.float64), np.asarray(total, dtype=np.float64)
     z2 = float(ndtri((1 + level) / 2)) ** 2

@@ -40,12 +40,7 @@ class Summary:
 
 
 def summarise(risk: FloatArray, top: int = 10) -> Summary:
-    """Summarise draws of risk, shape (draws, areas).
-
-    >>> risk = np.array([[2.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
-    >>> summarise(risk, top=1).p_top
-    array([1., 0., 0.])
-    """
+    """Summarise draws of risk, shape (draws, areas)."""
     rank = ranks(risk)
     cut = pieces(risk.shape[1], AT_A_TIME // max(len(risk), 1))  # so that all draws are never copied at once
     parts = [_of_areas(risk[:, part], rank[:, part], top) for part in cut]
@@ -109,11 +104,7 @@ def ranks(risk: FloatArray) -> IntArray:
 
 
 def p_top(risk: FloatArray, k: int) -> FloatArray:
-    """P(area is among the k areas of highest risk), for each area.
-
-    >>> p_top(np.array([[2.0, 1.0], [1.0, 2.0]]), k=1)
-    array([0.5, 0.5])
-    """
+    """P(area is among the k areas of highest risk), for each area."""
     if not 1 <= k <= risk.shape[1]:
         raise ValueError(f"k must lie in 1 … {risk.shape[1]}, received {k}")
     share: FloatArray = (ranks(risk) <= k).mean(axis=0)
@@ -139,12 +130,7 @@ def p_tops(risk: FloatArray, sizes: Sequence[int]) -> dict[int, FloatArray]:
 
 
 def p_riskier(risk: FloatArray) -> FloatArray:
-    """P(risk_i > risk_j) in row i, column j; one half on the diagonal.
-
-    >>> p_riskier(np.array([[2.0, 1.0], [3.0, 1.0]]))
-    array([[0.5, 1. ],
-           [0. , 0.5]])
-    """
+    """P(risk_i > risk_j) in row i, column j; one half on the diagonal."""
     n = risk.shape[1]
     chance = np.full((n, n), 0.5)
     for area in range(n):

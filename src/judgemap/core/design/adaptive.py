@@ -53,9 +53,6 @@ class AdaptiveState:
     def __post_init__(self) -> None:
         object.__setattr__(self, "mode", frozen_floats(self.mode))
         object.__setattr__(self, "covariance", frozen_floats(self.covariance))
-        n_areas = self.model.counts.n_areas
-        if self.mode.shape != (n_areas,) or self.covariance.shape != (n_areas, n_areas):
-            raise ValueError(f"mode and covariance must cover the model's {n_areas} areas")
 
 
 class JudgeState(NamedTuple):

@@ -68,21 +68,13 @@ class PairDesign:
         return np.where(asked, self.weight(first, second) / self.total(), 0.0)
 
     def exposure(self) -> FloatArray:
-        """Σ_j q_ij: the probability that area i is in the next pair. Over all areas these add up to 2.
-
-        >>> uniform(4).restricted([0, 1, 2]).exposure().round(3)
-        array([0.667, 0.667, 0.667, 0.   ])
-        """
+        """Σ_j q_ij: the probability that area i is in the next pair. Over all areas these add up to 2."""
         sums = np.zeros(self.n_areas)
         sums[self.areas] = self.base * (len(self.areas) - 1)
         return np.maximum(sums + self._offsets_within().per_area(), 0.0) / self.total()
 
     def restricted(self, areas: ArrayLike) -> "PairDesign":
-        """Condition the design on both areas being in ``areas``, for a judge who knows only those.
-
-        >>> uniform(5).restricted([1, 3]).draw(np.random.default_rng(1), 1)
-        array([[1, 3]])
-        """
+        """Condition the design on both areas being in ``areas``, for a judge who knows only those."""
         known = np.intersect1d(known_areas(areas, self.n_areas), self.areas)
         return PairDesign(known, self.base, self.offsets)
 
@@ -192,11 +184,7 @@ def on_a_larger_map(design: PairDesign, areas: IntArray, n_areas: int) -> PairDe
 
 
 def weighted(weights: ArrayLike) -> PairDesign:
-    """q_ij ∝ w_ij for a symmetric matrix of weights; its diagonal is ignored.
-
-    >>> weighted([[0, 2, 1], [2, 0, 1], [1, 1, 0]]).probability(0, 1)
-    array(0.5)
-    """
+    """q_ij ∝ w_ij for a symmetric matrix of weights; its diagonal is ignored."""
     listed = from_matrix(np.asarray(weights, dtype=np.float64))
     if listed.lowest < 0:
         raise ValueError(f"the weights of pairs must be zero or more, received {listed.lowest:g}")
@@ -230,11 +218,7 @@ def compact_pieces(points: FloatArray, most: int) -> list[IntArray]:
 
 
 def known_areas(areas: ArrayLike, n_areas: int) -> IntArray:
-    """Sort the areas a judge knows; check that they are on the map and that there are at least two.
-
-    >>> known_areas([3, 1, 3], n_areas=4)
-    array([1, 3])
-    """
+    """Sort the areas a judge knows; check that they are on the map and that there are at least two."""
     known = np.unique(np.asarray(areas, dtype=np.int64))
     if len(known) and (known[0] < 0 or known[-1] >= n_areas):
         raise ValueError(f"areas must lie in 0 … {n_areas - 1}")

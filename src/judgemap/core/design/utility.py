@@ -30,8 +30,6 @@ from judgemap.core.types import FloatArray, IntArray
 
 CHUNK = 4_000_000
 """The most numbers in memory at a time, pairs × draws: 32 MB."""
-NODES = 11
-"""Points of a quadrature over a normal difference of strengths."""
 EVERYTHING = 1e9
 """The information in answers without end, if judges are alike."""
 
@@ -68,31 +66,10 @@ def pair_precision(draws: ArrayLike) -> PairPrecision:
         return PairPrecision(mean=float((1 / variance).mean()), robust=float(1 / np.median(variance)))
 
 
-def normal_pair_precision(mean: FloatArray, V: FloatArray) -> PairPrecision:
-    """`pair_precision` of strengths that are normal, N(mean, V), by Gauss-Hermite quadrature.
-
-    >>> rng, V = np.random.default_rng(1), np.diag([0.5, 1.0, 0.2])
-    >>> draws = np.ones(3) + rng.standard_normal((20_000, 3)) @ np.sqrt(V)
-    >>> round(normal_pair_precision(np.ones(3), V).robust / pair_precision(draws).robust, 1)
-    1.0
-    """
-    i, j = np.triu_indices(len(mean), 1)
-    gap, spread = abs(mean[i] - mean[j]), np.sqrt(contrasts(V)[i, j])
-    places, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    p = expit(-gap[:, None] - spread[:, None] * places)
-    weights = weights / weights.sum()
-    variance = (p - (p @ weights)[:, None]) ** 2 @ weights
-    with np.errstate(divide="ignore"):
-        return PairPrecision(mean=float((1 / variance).mean()), robust=float(1 / np.median(variance)))
-
-
 def pair_variances(draws: ArrayLike) -> FloatArray:
     """Var(p_ij | y) for all pairs i < j, in the order of ``np.triu_indices(N, 1)``, computed in chunks.
 
     p is taken for the area likelier to lose, because near 1 a pair certain to twenty digits would lose its variance.
-
-    >>> pair_variances(np.array([[0.0, 0.0], [2.0, 0.0]])).round(4)
-    array([0.0725])
     """
     strengths = np.ascontiguousarray(_checked(draws).T)
     n_areas, n_draws = strengths.shape
@@ -107,11 +84,7 @@ def pair_variances(draws: ArrayLike) -> FloatArray:
 
 
 def centred_trace(V: FloatArray) -> float:
-    """tr(KVK) = tr V − 1ᵀV1/N.
-
-    >>> centred_trace(np.eye(4))
-    3.0
-    """
+    """tr(KVK) = tr V − 1ᵀV1/N."""
     return float(np.trace(V) - V.sum() / len(V))
 
 

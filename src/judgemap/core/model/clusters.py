@@ -67,29 +67,17 @@ class ClusterPrior:
         return len(self.affinity)
 
     def parts(self) -> IntArray:
-        """Label the connected parts of the affinity; no cluster spans two of them.
-
-        >>> ClusterPrior(window(AreaGraph(4, [[0, 1], [2, 3]]), reach=1)).parts()
-        array([0, 0, 1, 1])
-        """
+        """Label the connected parts of the affinity; no cluster spans two of them."""
         return connected_parts(self.affinity > 0)
 
     def link_weights(self) -> FloatArray:
-        """w(i, j) ∝ P(θ_i = j), one row per area: h(i, j), and β on the diagonal.
-
-        >>> ClusterPrior([[9.0, 2.0], [2.0, 9.0]], beta=0.5).link_weights()
-        array([[0.5, 2. ], [2. , 0.5]])
-        """
+        """w(i, j) ∝ P(θ_i = j), one row per area: h(i, j), and β on the diagonal."""
         weights: FloatArray = self.affinity + self.beta * np.eye(self.n_areas)
         return weights
 
 
 def window(graph: AreaGraph, reach: int) -> FloatArray:
-    """h(i, j) = 1 if j is at most ``reach`` borders from i, else 0.
-
-    >>> window(AreaGraph(3, [[0, 1], [1, 2]]), reach=1)
-    array([[0., 1., 0.], [1., 0., 1.], [0., 1., 0.]])
-    """
+    """h(i, j) = 1 if j is at most ``reach`` borders from i, else 0."""
     if reach < 1:
         raise ValueError(f"a window must reach at least the neighbours (1), received {reach}")
     affinity = (graph.distances() <= reach).astype(np.float64)
@@ -98,11 +86,7 @@ def window(graph: AreaGraph, reach: int) -> FloatArray:
 
 
 def decay(graph: AreaGraph, length: float) -> FloatArray:
-    """h(i, j) = exp(−g_ij/ℓ), where g_ij is the number of borders on the shortest path; 0 if there is no path.
-
-    >>> decay(AreaGraph(3, [[0, 1], [1, 2]]), length=1.0)[0].round(3)
-    array([0.   , 0.368, 0.135])
-    """
+    """h(i, j) = exp(−g_ij/ℓ), where g_ij is the number of borders on the shortest path; 0 if there is no path."""
     if not (np.isfinite(length) and length > 0):
         raise ValueError(f"the decay length must be a positive number, received {length}")
     affinity: FloatArray = np.exp(-graph.distances() / length)

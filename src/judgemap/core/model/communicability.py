@@ -79,32 +79,20 @@ class PairValues:
         return np.where(self.keys[place] == wanted, self.values[place], 0.0)
 
     def within(self, areas: IntArray) -> "PairValues":
-        """Keep only the pairs whose areas are both among ``areas``.
-
-        >>> PairValues(3, keys=[1, 5], values=[0.5, 2.0]).within(np.array([1, 2])).values
-        array([2.])
-        """
+        """Keep only the pairs whose areas are both among ``areas``."""
         known = np.zeros(self.n_areas, dtype=np.bool_)
         known[areas] = True
         kept = known[self.first] & known[self.second]
         return PairValues(self.n_areas, self.keys[kept], self.values[kept])
 
     def per_area(self) -> FloatArray:
-        """Σ_j v_ij for every area i.
-
-        >>> PairValues(3, keys=[1, 5], values=[0.5, 2.0]).per_area()
-        array([0.5, 2.5, 2. ])
-        """
+        """Σ_j v_ij for every area i."""
         sums: FloatArray = np.bincount(self.first, self.values, self.n_areas).astype(np.float64)
         return sums + np.bincount(self.second, self.values, self.n_areas)
 
 
 def from_matrix(matrix: FloatArray) -> PairValues:
-    """Store the entries above the diagonal of a symmetric matrix, without the zeros.
-
-    >>> from_matrix(np.array([[9.0, 0.5], [0.5, 9.0]])).values
-    array([0.5])
-    """
+    """Store the entries above the diagonal of a symmetric matrix, without the zeros."""
     matrix = np.asarray(matrix, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"values of pairs must be a square matrix, received shape {matrix.shape}")
@@ -125,11 +113,7 @@ class Communicability:
         object.__setattr__(self, "diagonal", frozen_floats(self.diagonal))
 
     def correlation(self) -> PairValues:
-        """C_ij = (e^A)_ij / √((e^A)_ii (e^A)_jj), the prior correlation of two areas' strengths.
-
-        >>> communicability_pairs(AreaGraph(2, [[0, 1]])).correlation().values.round(4)
-        array([0.7616])
-        """
+        """C_ij = (e^A)_ij / √((e^A)_ii (e^A)_jj), the prior correlation of two areas' strengths."""
         root = np.sqrt(self.diagonal)
         values = self.pairs.values / (root[self.pairs.first] * root[self.pairs.second])
         return PairValues(self.pairs.n_areas, self.pairs.keys, values)
@@ -145,9 +129,6 @@ def communicability_matrix(graph: AreaGraph) -> FloatArray:
 
     The series Σ A^k/k! adds only non-negative numbers, so even the smallest entries are accurate to the last digit, and
     areas without a path between them get exactly 0. The cost is O(N²) for every term.
-
-    >>> communicability_matrix(AreaGraph(3, [[0, 1]])).round(3)
-    array([[1.543, 1.175, 0.   ], [1.175, 1.543, 0.   ], [0.   , 0.   , 1.   ]])
     """
     A = graph.sparse_adjacency()
     term: FloatArray = np.eye(graph.n_areas)

@@ -84,11 +84,7 @@ class PairCounts:
         return gained - np.bincount(self.second, values, self.n_areas)
 
     def components(self) -> IntArray:
-        """Label the connected parts of the comparison graph, so that unconnected areas can be reported.
-
-        >>> count_pairs([0, 2], [1, 3], n_areas=5).components()
-        array([0, 0, 1, 1, 2])
-        """
+        """Label the connected parts of the comparison graph, so that unconnected areas can be reported."""
         shape = (self.n_areas, self.n_areas)
         graph = sparse.coo_array((np.ones(len(self.n)), (self.first, self.second)), shape=shape)
         return connected_parts(graph)
@@ -144,10 +140,6 @@ class JudgedCounts:
 
     ``judge`` is one of 0 … n_judges−1. ``first_left`` is 1 if the first area was shown on the left, 0 if on the right,
     and −1 if the side is unknown. ``n``, ``wins`` and ``ties`` are as in `PairCounts`.
-
-    >>> counts = count_judged([0, 0, 1], left=[0, 1, 1], right=[1, 0, 0], choice=[1, 1, 0], n_areas=2, n_judges=2)
-    >>> counts.judge, counts.first_left, counts.n, counts.wins, counts.ties
-    (array([0, 0, 1]), array([0, 1, 0]), array([1, 1, 0]), array([0, 1, 0]), array([0, 0, 1]))
     """
 
     n_areas: int

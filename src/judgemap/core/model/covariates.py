@@ -23,11 +23,7 @@ SPREAD = 1.0
 
 
 def standardised(values: FloatArray) -> FloatArray:
-    """Return columns with mean 0 and standard deviation 1 over the areas.
-
-    >>> standardised(np.array([[1.0], [3.0]]))
-    array([[-1.], [ 1.]])
-    """
+    """Return columns with mean 0 and standard deviation 1 over the areas."""
     centred = values - values.mean(axis=0)
     spread = centred.std(axis=0)
     if not (np.isfinite(spread) & (spread > 0)).all():
@@ -37,11 +33,7 @@ def standardised(values: FloatArray) -> FloatArray:
 
 
 def with_covariates(covariance: Covariance, Z: FloatArray, g: float = SPREAD) -> Covariance:
-    """Return C + g Z Zᵀ, under the name of C; its inverse by Woodbury's identity.
-
-    >>> with_covariates(independent(2), np.array([[-1.0], [1.0]])).matrix
-    array([[ 2., -1.], [-1.,  2.]])
-    """
+    """Return C + g Z Zᵀ, under the name of C; its inverse by Woodbury's identity."""
     matrix = covariance.matrix + g * Z @ Z.T
     pull = covariance.inverse @ Z
     inverse = covariance.inverse - pull @ linalg.solve(np.eye(Z.shape[1]) / g + Z.T @ pull, pull.T, assume_a="pos")

@@ -50,20 +50,12 @@ class AreaGraph:
         return sparse.csr_array((ones, (np.r_[i, j], np.r_[j, i])), shape=shape)
 
     def adjacency(self) -> FloatArray:
-        """Return A as a dense symmetric matrix of zeros and ones.
-
-        >>> AreaGraph(2, [[0, 1]]).adjacency()
-        array([[0., 1.], [1., 0.]])
-        """
+        """Return A as a dense symmetric matrix of zeros and ones."""
         dense: FloatArray = self.sparse_adjacency().toarray()
         return dense
 
     def components(self) -> IntArray:
-        """Label the connected parts, numbered in the order of their first area.
-
-        >>> AreaGraph(4, [[0, 2]]).components()
-        array([0, 1, 0, 2])
-        """
+        """Label the connected parts, numbered in the order of their first area."""
         return connected_parts(self.sparse_adjacency())
 
     def around(self, area: int, count: int) -> IntArray:
@@ -90,11 +82,7 @@ class AreaGraph:
         return AreaGraph(len(areas), ends[(ends >= 0).all(axis=1)])
 
     def distances(self) -> FloatArray:
-        """Count the edges on the shortest path between every two areas; inf if there is none.
-
-        >>> AreaGraph(3, [[0, 1], [1, 2]]).distances()[0]
-        array([0., 1., 2.])
-        """
+        """Count the edges on the shortest path between every two areas; inf if there is none."""
         steps: FloatArray = sparse.csgraph.shortest_path(
             self.sparse_adjacency(), method="D", directed=False, unweighted=True
         )

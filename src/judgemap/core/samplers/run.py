@@ -69,11 +69,7 @@ class Plan:
                 raise ValueError(f"{name} must be at least {least}, received {getattr(self, name)}")
 
     def numbers(self) -> dict[str, int]:
-        """Return chains, warmup, draws and thin by name.
-
-        >>> Plan(most=4000).numbers()
-        {'chains': 8, 'warmup': 100, 'draws': 1000, 'thin': 1}
-        """
+        """Return chains, warmup, draws and thin by name."""
         return {name: getattr(self, name) for name in ("chains", "warmup", "draws", "thin")}
 
 

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.special import bdtr, expit, stdtrit
+from scipy.special import expit, stdtrit
 
 from judgemap.core.approximate import inverse
 from judgemap.core.assess.posterior import ranks
 from judgemap.core.assess.reliability import pearson
 from judgemap.core.design import adaptive
 from judgemap.core.design.designs import PairDesign
-from judgemap.core.design.utility import Population, centred, known_by, normal_pair_precision
+from judgemap.core.design.utility import Population, centred, known_by
 from judgemap.core.model.counts import PairCounts, count_pairs
 from judgemap.core.model.prior import Covariance, FixedVariance, Model
 from judgemap.core.threads import one_thread
@@ -81,12 +81,6 @@ class Merits(NamedTuple):
     """The share of the truly worst areas that are among the same number of estimated worst areas."""
     correlation: float
     """Correlation of estimate and truth, over the areas."""
-    u1: float
-    """U1 = 1/tr cov of centred strengths."""
-    u2: float
-    """U2 = mean over pairs of 1/Var(p_ij)."""
-    u2_robust: float
-    """1/median over pairs of Var(p_ij)."""
 
 
 def ask_from(design: PairDesign) -> Asker:
@@ -147,16 +141,11 @@ def assess(
     """Compare an estimate from answers with this information with the true strengths."""
     V = inverse(people.covariance.inverse / people.alpha**2 + information)
     true_rank, rank = ranks(-np.stack([strengths, estimate]))
-    variances = np.diagonal(centred(V))
-    precision = normal_pair_precision(estimate, V)
     return Merits(
-        sd=float(np.sqrt(variances).mean()),
+        sd=float(np.sqrt(np.diagonal(centred(V))).mean()),
         rank_error=float(abs(rank - true_rank).mean()),
         found=float(((rank <= top) & (true_rank <= top)).sum() / top),
         correlation=pearson(estimate, strengths),
-        u1=float(1 / variances.sum()),
-        u2=precision.mean,
-        u2_robust=precision.robust,
     )
 
 
@@ -188,30 +177,10 @@ class Interval(NamedTuple):
 
 
 def mean_interval(values: FloatArray) -> Interval:
-    """Return the mean of independent values, with Student's interval.
-
-    >>> mean_interval(np.array([1.0, 2.0, 3.0]))
-    Interval(middle=2.0, low=-0.48..., high=4.48...)
-    """
+    """Return the mean of independent values, with Student's interval."""
     size, mean = len(values), float(values.mean())
     half = float(stdtrit(size - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / np.sqrt(size)) if size > 1 else np.inf
     return Interval(mean, mean - half, mean + half)
-
-
-def median_interval(values: FloatArray) -> Interval:
-    """Return the median, and an interval between two order statistics with a coverage of at least 95 %.
-
-    The k-th smallest and the k-th largest value each miss it with probability P(Bin(n, ½) < k).
-
-    >>> median_interval(np.arange(1.0, 21.0))
-    Interval(middle=10.5, low=6.0, high=15.0)
-    """
-    ordered, size = np.sort(values), len(values)
-    misses = bdtr(np.arange(size), size, 0.5)
-    k = int(np.searchsorted(misses, (1 - LEVEL) / 2, side="right"))
-    if k == 0:
-        return Interval(float(np.median(values)), -np.inf, np.inf)
-    return Interval(float(np.median(values)), float(ordered[k - 1]), float(ordered[size - k]))
 
 
 def reach(lengths: FloatArray, curve: FloatArray, level: float) -> float:

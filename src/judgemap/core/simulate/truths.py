@@ -114,11 +114,7 @@ def judged(rng: np.random.Generator, setting: Setting, strengths: FloatArray, ju
 
 
 def scaled(values: FloatArray, sd: float) -> FloatArray:
-    """Centre values, and give them a standard deviation over the areas.
-
-    >>> scaled(np.array([1.0, 3.0]), 2.0)
-    array([-2.,  2.])
-    """
+    """Centre values, and give them a standard deviation over the areas."""
     centred = values - values.mean()
     result: FloatArray = sd * centred / centred.std()
     return result

@@ -56,21 +56,6 @@ def by_length(plan: StudyPlan, design: str) -> Table:
     return Table(f"Shorter and longer studies with the {DESIGNS[design]}", heads, rows)
 
 
-def utilities(plan: StudyPlan) -> Table:
-    """List the utilities at the planned number of comparisons, and their ratios to the reference on the same truths."""
-    against = f"against {plan.reference}"
-    heads = columns(["Design"], ["U1", against, "U2, median", "U2, robust", against])
-    rows = []
-    for design in plan.designs:
-        u1, u2, robust = (plan.at_planned(design, measure) for measure in ("u1", "u2", "u2_robust"))
-        ratios = [
-            Cell("1") if design == plan.reference else _cell(plan.against(design, measure), 2)
-            for measure in ("u1", "u2_robust")
-        ]
-        rows.append((Cell(design), _cell(u1, 4), ratios[0], _cell(u2, 0), _cell(robust, 0), ratios[1]))
-    return Table(f"Utilities of {plan.planned:,} comparisons, with 95 % Monte Carlo intervals", heads, tuple(rows))
-
-
 def curves(plan: StudyPlan) -> Picture:
     """Draw uncertainty, rank error and worst areas found against the number of comparisons, one line per design."""
     panels = {
@@ -149,7 +134,6 @@ def plan_page(plan: StudyPlan) -> str:
                 picture=grid_picture(plan),
                 table=grid_table(plan),
             ),
-            Section("Utilities", (UTILITIES,), table=utilities(plan)),
             Section("How this was done", (MEANT,), facts=facts, remarks=tuple(record.notes)),
         ],
         notice="These figures come from simulated studies. They are only as good as the guess at how much areas "
@@ -168,11 +152,6 @@ MEANT = (
     "of 1 means that in about 73 of 100 comparisons the riskier area is judged riskier. Rank error is how many "
     "places, on average, an area's estimated rank is from its true one. One of the k worst areas counts as found if "
     "its estimate is among the k highest."
-)
-UTILITIES = (
-    "For statisticians: U1 is one over the trace of the posterior covariance of centred strengths, U2 the mean over "
-    "pairs of one over the posterior variance of a pair's probability. A few nearly certain pairs dominate the mean "
-    "in U2, so we give its median over studies, with a robust version alongside, 1 / median variance."
 )
 
 

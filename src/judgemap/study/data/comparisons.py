@@ -372,11 +372,7 @@ class Comparisons(Displayed):
 
 
 def judge_codes(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
-    """Assign numbers to the judges in the order in which they first appear; an empty name is −1.
-
-    >>> judge_codes(["x", "", "x"])
-    (('x',), array([ 0, -1,  0]))
-    """
+    """Assign numbers to the judges in the order in which they first appear; an empty name is −1."""
     judges = tuple(dict.fromkeys(name for name in names if name))
     place = {name: code for code, name in enumerate(judges)}
     return judges, np.array([place.get(name, -1) for name in names], dtype=np.int64)

@@ -60,11 +60,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Which column of a table holds what; None if the table does not have it.
-
-    >>> guess_columns(["user", "time", "win", "lost"]).winner
-    'win'
-    """
+    """Which column of a table holds what; None if the table does not have it."""
 
     winner: str | None = None
     loser: str | None = None

@@ -61,11 +61,7 @@ class NoteKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence that every reader of the fit should know.
-
-    >>> Note(NoteKind.SINGLE_ANSWERS, "Judges with only one answer, treated like any other: 'ann'.").names_judges
-    True
-    """
+    """A sentence that every reader of the fit should know."""
 
     kind: NoteKind
     text: str
@@ -78,11 +74,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """The prior correlation of areas: one of `priors.PRIORS`, 'independent', or the name of one built by hand.
-
-    >>> Correlation("exponential", 5.0).text
-    'exponential, length 5'
-    """
+    """The prior correlation of areas: one of `priors.PRIORS`, 'independent', or the name of one built by hand."""
 
     kind: str
     length: float | None = None

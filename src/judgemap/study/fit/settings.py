@@ -720,11 +720,7 @@ class FitSettings:
 
 
 def option_of(name: str) -> str:
-    """Return the command-line option of a setting.
-
-    >>> option_of("as_in_paper")
-    '--as-in-paper'
-    """
+    """Return the command-line option of a setting."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -769,12 +765,7 @@ class Run:
 
 
 def with_answers(data: Comparisons) -> tuple[Comparisons, tuple[str, ...]]:
-    """Keep the judges who answered, and also return the names of the others.
-
-    >>> data = Comparisons.from_words(("a", "b"), ["x", "y"], [0, 0], [1, 1], ["left", "skipped"])
-    >>> with_answers(data)[1]
-    ('y',)
-    """
+    """Keep the judges who answered, and also return the names of the others."""
     answered = data.decided | data.tied
     active = set(np.unique(data.judge[answered]).tolist())
     silent = tuple(name for code, name in enumerate(data.judges) if code not in active)

@@ -24,7 +24,6 @@ from judgemap.core.simulate.trials import (
     ask_from,
     length_for_the_same,
     mean_interval,
-    median_interval,
     reach,
     trial,
 )
@@ -49,7 +48,7 @@ SHARES = (0.25, 0.5, 0.75, 1.0, 1.5)
 GRID = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Answers each to consider, as multiples of the planned number; judges go only up to four times as many."""
 FEWEST = 6
-"""The fewest simulations that allow an interval for a median."""
+"""The fewest simulations from which an interval is given."""
 LOSSES = ("sd", "rank_error", "missed")
 """Measures that fall as a study grows, by which designs are compared; ``missed`` is 1 − ``found``."""
 SECONDS = 4.0
@@ -114,7 +113,7 @@ class StudyPlan(Displayed):
     >>> plan.planned, plan.designs, plan.lengths
     (200, ('uniform', 'naive'), (50, 100, 150, 200, 300))
     >>> plan.panels, plan.answers, plan.grid.shape
-    ((1, 2, 4, 8, 16), (12, 25, 50, 100, 200, 400), (7, 5, 7))
+    ((1, 2, 4, 8, 16), (12, 25, 50, 100, 200, 400), (7, 5, 4))
     """
 
     areas: Areas
@@ -161,15 +160,14 @@ class StudyPlan(Displayed):
         return values
 
     def expected(self, design: str, measure: str) -> list[Interval]:
-        """Return a measure at each length, with a Monte Carlo interval: the median for U2, otherwise the mean.
+        """Return the mean of a measure at each length, with a Monte Carlo interval.
 
         Parameters
         ----------
         design, measure
             As for `curve`.
         """
-        summary = median_interval if measure == "u2" else mean_interval
-        return [summary(column) for column in self.curve(design, measure).T]
+        return [mean_interval(column) for column in self.curve(design, measure).T]
 
     def at_planned(self, design: str, measure: str) -> Interval:
         """Return a measure at the planned number of comparisons.
@@ -194,22 +192,6 @@ class StudyPlan(Displayed):
         lengths = np.array(self.lengths, dtype=np.float64)
         reference = self.curve(self.reference, measure)
         return Needed(*length_for_the_same(rng, lengths, self.curve(design, measure), reference, at), self.planned)
-
-    def against(self, design: str, measure: str) -> Interval:
-        """Return a measure's ratio to the reference at the planned number, as a geometric mean over truths.
-
-        Parameters
-        ----------
-        design, measure
-            As for `curve`.
-
-        >>> plan = jm.plan(jm.chicago(), 4, 50, seed=1, designs=("uniform", "naive"), simulations=6)
-        >>> plan.against("uniform", "u1").middle
-        1.0
-        """
-        at = self.lengths.index(self.planned)
-        ratio = self.curve(design, measure)[:, at] / self.curve(self.reference, measure)[:, at]
-        return Interval(*np.exp(mean_interval(np.log(ratio))).tolist())
 
     def enough(self, design: str, measure: str, level: float) -> float:
         """Return how many comparisons bring a measure in `LOSSES` down to a level; 0 or inf beyond the simulations.
@@ -389,7 +371,7 @@ def plan(  # noqa: PLR0913 - all that can be asked for, so that `help` shows it
     reference = "uniform" if "uniform" in chosen else chosen[0]
     everyone = tuple(sorted({*compared, *panels}))
     tried = {
-        name: _Tried(
+        name: (
             _asker(name, areas, people, judges, per_judge),
             (everyone, answers) if name == reference else (compared, (per_judge,)),
         )
@@ -455,11 +437,8 @@ class TruthSource:
         return row
 
 
-class _Tried(NamedTuple):
-    """A design to try: how it asks, and the numbers of judges and of answers each."""
-
-    asker: Asker
-    sizes: tuple[tuple[int, ...], tuple[int, ...]]
+_Tried = tuple[Asker, tuple[tuple[int, ...], tuple[int, ...]]]
+"""A design to try: how it asks, and the numbers of judges and of answers each."""
 
 
 def _run(

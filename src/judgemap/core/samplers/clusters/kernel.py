@@ -211,9 +211,6 @@ def links_of_labels(prior: ClusterPrior, labels: IntArray) -> IntArray:
     """Find links whose components are the given clusters: in each, a tree of the largest affinities.
 
     Members that no positive affinity joins, such as those in different parts of the map, start in separate clusters.
-
-    >>> links_of_labels(ClusterPrior(np.ones((4, 4))), np.array([0, 1, 0, 1]))
-    array([0, 1, 0, 1])
     """
     labels = np.asarray(labels)
     if labels.shape != (prior.n_areas,):
@@ -238,10 +235,6 @@ def starting_partitions(model: ClusterModel, chains: int) -> IntArray:
     """Choose varied starting partitions, so that a stuck chain shows: all together, all apart, then by strength.
 
     From the third chain on, areas are cut into 2, 3, 4, … groups of equal size by their approximate strengths.
-
-    >>> model = ClusterModel(count_pairs([0, 1], [2, 3], n_areas=4), ClusterPrior(np.ones((4, 4))))
-    >>> starting_partitions(model, chains=3)
-    array([[0, 0, 0, 0], [0, 1, 2, 3], [1, 1, 0, 0]])
     """
     n = model.prior.n_areas
     # Equal areas differ only in the last digits, which depend on the processor; rounding keeps them in map order.
