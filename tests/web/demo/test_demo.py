@@ -4,12 +4,10 @@ import json
 import sqlite3
 import sys
 from collections import Counter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import numpy as np
 import pytest
-from visits import Visitor, demonstration, visit_demonstration
+from visits import demonstration, visit_demonstration
 
 from judgemap.cli.serving import describe
 from judgemap.errors import StudyError
@@ -82,39 +80,6 @@ def test_ties_where_areas_are_alike_and_one_judge_who_guesses():
     apart = np.abs(study.true_risk[data.left] - study.true_risk[data.right])
     assert apart[data.tied].max() < 0.1 <= apart[~data.tied].min()
     assert data.seconds[data.judge_names == str(HASTY + 1)].max() <= 1.0
-
-
-@pytest.fixture
-def pages():
-    """A server of five pages, one of which is broken and one of which somebody else has."""
-    pages = {
-        "/": '<a href="/a?x=1">a</a> <a href="/a?x=2">a again</a> <a href="https://example.org/">away</a>',
-        "/a": '<img src="/gone.png"> <link href="/style.css"> <a href="#here">here</a>',
-        "/style.css": "",
-    }
-
-    class Answerer(BaseHTTPRequestHandler):
-        def do_GET(self):
-            path = self.path.partition("?")[0]
-            self.send_response(200 if path in pages else 404)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(pages.get(path, "").encode())
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answerer)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-def test_a_visitor_finds_the_page_that_does_not_answer(pages):
-    visitor = Visitor(pages)
-    assert visitor.follow(["/"]) == [f"{pages}/gone.png answered 404"]
-    assert list(visitor.visited) == [f"{pages}/", f"{pages}/a?x=1", f"{pages}/gone.png", f"{pages}/style.css"]
 
 
 @pytest.mark.slow
