@@ -30,7 +30,7 @@ def test_text_lines_up(fit):
 
 
 def test_wide_letters_take_two_columns():
-    columns = (Column(Cell("Area")), Column(Cell("Risk"), numeric=True))
+    columns = (Column("Area"), Column("Risk", numeric=True))
     lines = Table("", columns, ((Cell("东城区"), Cell("1")), (Cell("Castle"), Cell("2")))).text().splitlines()
     assert lines[2] == "东城区     1"
     assert lines[3] == "Castle     2"
@@ -52,4 +52,4 @@ def test_groups_are_listed_by_risk(fit):
     table = by_group(by, found)
     assert [row[1].text for row in table.rows] == found["group"].tolist()
     assert table.rows[0][3].text == signed(found["risk_median"][0])
-    assert [str(column.heading) for column in table.columns][-1] == "P(highest)"
+    assert [str(column) for column in table.columns][-1] == "P(highest)"

@@ -1,8 +1,9 @@
 """A fit for people: tables, as plain text for a terminal or as rows for a page, and the few lines of `judgemap fit`."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,33 +31,22 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Column(Cell):
     """A column's heading; numbers are aligned right."""
 
-    heading: Cell
     numeric: bool = False
 
 
-Heading = str | tuple[str, str]
-"""A column's heading, or a pair of the heading and what stands beside it in smaller type."""
-
-
-def columns(texts: Sequence[Heading], numbers: Sequence[Heading]) -> tuple[Column, ...]:
-    """Return columns of text, then columns of numbers.
-
-    >>> [str(column.heading) for column in columns(["Area"], [("Risk", "95 % interval")])]
-    ['Area', 'Risk (95 % interval)']
-    """
-    cells = [Cell(each) if isinstance(each, str) else Cell(*each) for each in (*texts, *numbers)]
-    return tuple(Column(cell, numeric=place >= len(texts)) for place, cell in enumerate(cells))
+def columns(texts: Sequence[str], numbers: Sequence[str]) -> tuple[Column, ...]:
+    """Return columns of text, then columns of numbers."""
+    return (*map(Column, texts), *(Column(each, numeric=True) for each in numbers))
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """Columns and rows of cells, with a caption that says what they are.
 
-    >>> columns = (Column(Cell("Area")), Column(Cell("Risk"), numeric=True))
-    >>> print(Table("Areas", columns, ((Cell("Loop"), Cell("1.20")),)).text())
+    >>> print(Table("Areas", columns(["Area"], ["Risk"]), ((Cell("Loop"), Cell("1.20")),)).text())
     Area  Risk
     ----  ----
     Loop  1.20
@@ -68,17 +58,26 @@ class Table:
 
     def text(self) -> str:
         """Return the table in plain text, with its columns lined up."""
-        lines = [[str(column.heading) for column in self.columns], *([str(cell) for cell in row] for row in self.rows)]
+        lines = [[str(cell) for cell in row] for row in (self.columns, *self.rows)]
         widths = [max(_width(line[place]) for line in lines) for place in range(len(self.columns))]
         lines.insert(1, ["-" * width for width in widths])
-        return "\n".join(self._line(line, widths) for line in lines)
+        for line in lines:
+            for place, (column, word, width) in enumerate(zip(self.columns, line, widths, strict=True)):
+                space = " " * (width - _width(word))
+                line[place] = space + word if column.numeric else word + space
+        return "\n".join("  ".join(line).rstrip() for line in lines)
 
-    def _line(self, words: Sequence[str], widths: Sequence[int]) -> str:
-        padded = []
-        for column, word, width in zip(self.columns, words, widths, strict=True):
-            space = " " * (width - _width(word))
-            padded.append(space + word if column.numeric else word + space)
-        return "  ".join(padded).rstrip()
+
+INTERVAL = "95 % interval"
+RANK = Column("Rank", INTERVAL, numeric=True)
+
+
+def _rank(row: Mapping[Hashable, Any]) -> Cell:
+    return Cell(str(row["rank"]), f"{row['rank_low']}–{row['rank_high']}")
+
+
+def _risk(row: Mapping[Hashable, Any]) -> Cell:
+    return Cell(signed(row["risk_median"]), f"{signed(row['risk_low'])} to {signed(row['risk_high'])}")
 
 
 def highest_risk(fit: Fit, count: int = 10) -> Table:
@@ -89,7 +88,7 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
 
     >>> areas, data = jm.example_study(seed=1)
     >>> table = highest_risk(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), count=3)
-    >>> [str(column.heading) for column in table.columns]
+    >>> [str(column) for column in table.columns]
     ['Rank (95 % interval)', 'Area', 'Risk (95 % interval)', 'P(top ten)']
     """
     if count < 1:
@@ -98,21 +97,12 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
     chances = (fit.p_top(1) if few else fit.areas.set_index("id")["p_top10"]).to_dict()
     listed = fit.areas.iloc[fit.order[:count]]
     rows = tuple(
-        (
-            Cell(str(area["rank"]), f"{area['rank_low']}–{area['rank_high']}"),
-            Cell(area["name"]),
-            Cell(signed(area["risk_median"]), f"{signed(area['risk_low'])} to {signed(area['risk_high'])}"),
-            Cell(percentage(chances[area["id"]])),
-        )
+        (_rank(area), Cell(area["name"]), _risk(area), Cell(percentage(chances[area["id"]])))
         for area in listed.to_dict("records")
     )
-    columns = (
-        Column(Cell("Rank", "95 % interval"), numeric=True),
-        Column(Cell("Area")),
-        Column(Cell("Risk", "95 % interval"), numeric=True),
-        Column(Cell("P(highest)" if few else "P(top ten)"), numeric=True),
-    )
-    return Table(f"The {len(rows)} areas of highest estimated risk", columns, rows)
+    chance = Column("P(highest)" if few else "P(top ten)", numeric=True)
+    heads = (RANK, Column("Area"), Column("Risk", INTERVAL, numeric=True), chance)
+    return Table(f"The {len(rows)} areas of highest estimated risk", heads, rows)
 
 
 def highest_in_words(fit: Fit, count: int = 10) -> Table:
@@ -123,7 +113,7 @@ def highest_in_words(fit: Fit, count: int = 10) -> Table:
         for (rank, name, _, chance), area in zip(numbers.rows, fit.order, strict=False)
     )
     first, second, _, last = numbers.columns
-    picked = Column(Cell("Picked as riskier than an average area"), numeric=True)
+    picked = Column("Picked as riskier than an average area", numeric=True)
     return Table(numbers.caption, (first, second, picked, last), rows)
 
 
@@ -139,20 +129,16 @@ def highest_regions(fit: Fit, regions: ByRegion, count: int = 10) -> Table:
     picked = dict(zip(by.names, by.means(fit.judged_riskier[None])[0], strict=True))
     rows = tuple(
         (
-            Cell(str(group["rank"]), f"{group['rank_low']}–{group['rank_high']}"),
+            _rank(group),
             Cell(group["group"]),
             Cell(times_in_ten(picked[group["group"]])),
             Cell(_within(names[highest[0]], group["group"])),
         )
         for group, highest in zip(regions.table[:count].to_dict("records"), regions.highest, strict=False)
     )
-    columns = (
-        Column(Cell("Rank", "95 % interval"), numeric=True),
-        Column(Cell(capital(by.name))),
-        Column(Cell("Picked as riskier than average"), numeric=True),
-        Column(Cell("Its highest area")),
-    )
-    return Table(f"The {len(rows)} of highest mean risk, by {by.name}", columns, rows)
+    picks = Column("Picked as riskier than average", numeric=True)
+    heads = (RANK, Column(capital(by.name)), picks, Column("Its highest area"))
+    return Table(f"The {len(rows)} of highest mean risk, by {by.name}", heads, rows)
 
 
 def _within(name: str, region: str) -> str:
@@ -172,31 +158,21 @@ def with_highest(fit: Fit, regions: ByRegion) -> Table:
         (*row, Cell(", ".join(f"{_within(names[at], row[1].text)}\u00a0({rank[at]:,})" for at in each)))
         for row, each in zip(found.rows, regions.highest, strict=False)
     )
-    return Table(found.caption, (*found.columns, Column(Cell("Highest areas", "rank among all"))), rows)
+    return Table(found.caption, (*found.columns, Column("Highest areas", "rank among all")), rows)
 
 
 def by_group(by: Grouping, found: pd.DataFrame) -> Table:
     """List the groups of areas as `results_by` found them, with 95 % intervals of risk and rank."""
     chance = found.columns[-1]
     rows = tuple(
-        (
-            Cell(str(group["rank"]), f"{group['rank_low']}–{group['rank_high']}"),
-            Cell(group["group"]),
-            Cell(f"{group['areas']:,}"),
-            Cell(signed(group["risk_median"]), f"{signed(group['risk_low'])} to {signed(group['risk_high'])}"),
-            Cell(percentage(group[chance])),
-        )
+        (_rank(group), Cell(group["group"]), Cell(f"{group['areas']:,}"), _risk(group), Cell(percentage(group[chance])))
         for group in found.to_dict("records")
     )
     top = chance.removeprefix("p_top")
-    columns = (
-        Column(Cell("Rank", "95 % interval"), numeric=True),
-        Column(Cell(capital(by.name))),
-        Column(Cell("Areas"), numeric=True),
-        Column(Cell("Mean risk", "95 % interval"), numeric=True),
-        Column(Cell("P(highest)" if top == "1" else f"P(top {top})"), numeric=True),
-    )
-    return Table(f"Risk by {by.name}: the mean of its areas, {by.weighted_words}", columns, rows)
+    last = Column("P(highest)" if top == "1" else f"P(top {top})", numeric=True)
+    risk = Column("Mean risk", INTERVAL, numeric=True)
+    heads = (RANK, Column(capital(by.name)), Column("Areas", numeric=True), risk, last)
+    return Table(f"Risk by {by.name}: the mean of its areas, {by.weighted_words}", heads, rows)
 
 
 def correlations(fits: dict[str, Fit]) -> Table:
@@ -215,27 +191,15 @@ def cluster_table(fit: ClusterFit) -> Table:
     rows = []
     for cluster, group in enumerate(partition.grouping.groups, start=1):
         members = np.flatnonzero((partition.labels == cluster) & partition.placed)
-        surest = members[np.argsort(-partition.probability[members], kind="stable")][:3]
-        named = ", ".join(f"{fit.map.names[area]} ({percentage(partition.probability[area])})" for area in surest)
-        interval = f"{signed(group.low)} to {signed(group.high)}"
-        rows.append(
-            (
-                Cell(str(cluster)),
-                Cell(str(group.areas)),
-                Cell(signed(group.mean), interval),
-                Cell(group.level.value),
-                Cell(named or "none clearly"),
-            )
-        )
-    columns = (
-        Column(Cell("Cluster"), numeric=True),
-        Column(Cell("Areas"), numeric=True),
-        Column(Cell("Mean risk", "95 % interval"), numeric=True),
-        Column(Cell("Level")),
-        Column(Cell("Surest members", "probability")),
-    )
+        first = members[np.argsort(-partition.probability[members], kind="stable")][:3]
+        named = ", ".join(f"{fit.map.names[area]} ({percentage(partition.probability[area])})" for area in first)
+        mean = Cell(signed(group.mean), f"{signed(group.low)} to {signed(group.high)}")
+        others = map(Cell, (group.level.value, named or "none clearly"))
+        rows.append((Cell(str(cluster)), Cell(str(group.areas)), mean, *others))
+    mean_risk, surest = Column("Mean risk", INTERVAL, numeric=True), Column("Surest members", "probability")
+    heads = (*columns([], ["Cluster", "Areas"]), mean_risk, Column("Level"), surest)
     shown = partition.grouping
-    return Table(f"{number_sentence(shown.numbers)} {partition_sentence(shown)}", columns, tuple(rows))
+    return Table(f"{number_sentence(shown.numbers)} {partition_sentence(shown)}", heads, tuple(rows))
 
 
 class Lines(str):
@@ -254,7 +218,14 @@ def summary(fit: Fit) -> Lines:
     asked = f"{data.used:,} comparisons of {data.areas:,} areas{judges}"
     drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']:,} draws in {record.seconds:.1f} s"
     judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:,.0f}"
-    lines = [f"{asked}, seed {record.seed}.", record.made_by, *panel_lines(fit), "", highest_risk(fit).text(), ""]
+    lines = [
+        f"{asked}, seed {record.seed}.",
+        record.made_by,
+        *([fit.words] if fit.words else []),
+        "",
+        highest_risk(fit).text(),
+        "",
+    ]
     if isinstance(fit, ClusterFit):
         table = cluster_table(fit)
         lines += [table.caption, table.text(), "", *between_lines(fit)]
@@ -283,11 +254,6 @@ def verdict_lines(verdict: Verdict) -> list[str]:
     """Write the verdict, a line for each reason, and an empty line."""
     headline, *reasons = verdict.lines
     return [f"Verdict: {headline}", *(f"- {reason}" for reason in reasons), ""]
-
-
-def panel_lines(fit: Fit) -> list[str]:
-    """Say what was found out about judges, ties and smoothness."""
-    return [fit.words] if fit.words else []
 
 
 def between_lines(fit: ClusterFit) -> list[str]:

@@ -20,7 +20,7 @@ from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.models import Answer, Consent, Judge, Pair
-from judgemap.web.results.actions import ask_for_fit, set_words
+from judgemap.web.results.actions import ask_for_fit
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.editing import close_study, open_study
 from judgemap.web.studies.making import create_study
@@ -66,12 +66,10 @@ def _make_studies(owner: Researcher, seed: int) -> SimulatedStudy:
     rng = np.random.default_rng(seed)
     simulated = simulate_study(rng, chicago())
     data = with_ties(rng, simulated)
-    definition = read_definition(FINISHED)
-    study = open_study(create_study(definition, simulated.areas, owner), owner)
+    study = open_study(create_study(read_definition(FINISHED), simulated.areas, owner), owner)
     store_answers(rng, study, data)
     study = close_study(study, owner)
     open_study(create_study(read_definition(OPEN), simulated.areas, owner), owner)
-    set_words(study, definition.briefing, owner)
     ask_for_fit(study, FitSettings(seed=seed), owner, note="all answers")
     ask_for_fit(study, FitSettings(model="clusters", seed=seed), owner, note="clusters of areas")
     return simulated

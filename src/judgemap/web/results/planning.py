@@ -152,7 +152,7 @@ def work_out(asked: Plan) -> Planned:
     return Planned(
         sentences=sentences(made),
         pictures=[Drawn(each.svg(), each.alt, each.caption) for each in (grid_picture(made), curves(made))],
-        heads=[each.heading.text for each in table.columns],
+        heads=[each.text for each in table.columns],
         rows=[[(cell.text, cell.beside) for cell in row] for row in table.rows],
         differ=made.record.differ,
         seconds_per_answer=made.record.seconds_per_answer,
