@@ -9,7 +9,7 @@ from django.test import Client
 
 from judgemap.web.api import cursor
 from judgemap.web.api.models import SCOPES
-from judgemap.web.api.tokens import Wanted, make_token
+from judgemap.web.api.tokens import make_token
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +39,6 @@ def program(owned, people):
     """Make a program with one of the owner's tokens for the study, or with other scopes, or for all studies."""
 
     def make(scopes=tuple(SCOPES), reach="study", who="owner", study=None) -> Program:
-        return Program(make_token(study or owned, people[who], Wanted("test", scopes, 30, reach)))
+        return Program(make_token(study or owned, people[who], name="test", scopes=scopes, days=30, reach=reach))
 
     return make

@@ -44,8 +44,8 @@ def check(shown: planning.Planned, library: jm.StudyPlan) -> None:
     assert [[text for text, _ in row] for row in shown.rows] == [
         [cell.text for cell in row] for row in report.grid_table(library).rows
     ]
-    assert [each.alt for each in shown.pictures] == [report.grid_picture(library).alt, report.curves(library).alt]
-    assert all(each.address.startswith("data:image/svg+xml;base64,") for each in shown.pictures)
+    assert [alt for _, alt, _ in shown.pictures] == [report.grid_picture(library).alt, report.curves(library).alt]
+    assert all(address.startswith("data:image/svg+xml;base64,") for address, *_ in shown.pictures)
     assert shown.differ == library.record.differ
     assert f"{library.at_planned(library.reference, 'sd').middle:.2f}" in shown.sentences[0]
 

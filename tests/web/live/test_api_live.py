@@ -22,12 +22,12 @@ from pathlib import Path
 from judgemap.web.start import connect
 connect(Path(sys.argv[1]))
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.api.tokens import Wanted, make_token
+from judgemap.web.api.tokens import make_token
 from judgemap.web.studies.editing import find_study
 study, owner = find_study(sys.argv[2]), Researcher.objects.create_user("owner@example.org", "four plain words here")
 study.owner = owner
 study.save(update_fields=["owner"])
-print(make_token(study, owner, Wanted("test", ["comparisons:read"], 7)))
+print(make_token(study, owner, name="test", scopes=["comparisons:read"], days=7))
 """
 
 

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
@@ -32,23 +31,10 @@ USED_WITHIN = timedelta(minutes=1)
 Reach = Literal["study", "all"]
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A token that somebody asks for: its purpose, what it may read, for how many days, and of which studies."""
-
-    name: str
-    scopes: Sequence[str]
-    days: int
-    reach: Reach = "study"
-
-
-def make_token(study: Study, by: Researcher, wanted: Wanted) -> str:
+def make_token(
+    study: Study, by: Researcher, *, name: str, scopes: Sequence[str], days: int, reach: Reach = "study"
+) -> str:
     """Make a token on a study's page and return it, the only time it is shown; the study's log records this."""
-    if unknown := sorted(set(wanted.scopes) - set(SCOPES)):
-        raise StudyError(
-            gettext("there is no scope %(scope)s; there are %(scopes)s")
-            % {"scope": f"{unknown[0]!r}", "scopes": ", ".join(SCOPES)}
-        )
     token = f"jm_{secrets.token_urlsafe(32)}"
     now = timezone.now()
     with transaction.atomic():
@@ -57,16 +43,16 @@ def make_token(study: Study, by: Researcher, wanted: Wanted) -> str:
             raise StudyError(gettext("you have %(most)s tokens already; revoke one that is not used") % {"most": MOST})
         ApiToken.objects.create(
             researcher=by,
-            study=study if wanted.reach == "study" else None,
-            name=wanted.name,
+            study=study if reach == "study" else None,
+            name=name,
             hint=token[:7],
             token_hash=hashed(token),
-            scopes=sorted(wanted.scopes),
+            scopes=sorted(scopes),
             created_at=now,
-            expires_at=now + timedelta(days=wanted.days),
+            expires_at=now + timedelta(days=days),
         )
-        detail = {"token": f"{token[:7]}… {wanted.name}", "scopes": sorted(wanted.scopes), "days": wanted.days}
-        record(study, by, "API token made", detail | ({"studies": "all"} if wanted.reach == "all" else {}))
+        detail = {"token": f"{token[:7]}… {name}", "scopes": sorted(scopes), "days": days}
+        record(study, by, "API token made", detail | ({"studies": "all"} if reach == "all" else {}))
     return token
 
 
@@ -122,7 +108,7 @@ def tokens(request: HttpRequest, study: Study) -> HttpResponse:
     made = ""
     if form.is_valid():
         with form.refusals():
-            made = make_token(study, researcher_of(request), Wanted(**form.cleaned_data))
+            made = make_token(study, researcher_of(request), **form.cleaned_data)
             form = TokenForm()
     address = whole_address(request, reverse("api-v1:comparisons", args=[study.slug]))
     context = {

@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
 from judgemap.geo.figures import REGION, Figures
-from judgemap.report.words.text import measured
 from judgemap.study.assess import findings
 from judgemap.study.assess.findings import EQUAL, RateOptions, Rates
 from judgemap.web.results import actions
@@ -178,15 +177,10 @@ def _show(
     return page
 
 
-def _highest_rates(told: Rates) -> list[tuple[int, str, str, str, str]]:
+def _highest_rates(told: Rates) -> list[tuple[int, str, float | None, Sequence[float], Sequence[float] | None]]:
     """Return the areas with the highest rates: position, name, what was recorded, rate and cases with intervals."""
-
-    def words(triple: Sequence[float] | None) -> str:
-        return "" if triple is None else "{} ({} – {})".format(*map(measured, triple))
-
     order = sorted(range(len(told.rates)), key=lambda at: -told.rates[at][0])[:MOST_RATES]
-    recorded = ["" if each is None else f"{each:,.0f}" for each in told.recorded]
-    return [(at, told.names[at], recorded[at], words(told.rates[at]), words(told.cases[at])) for at in order]
+    return [(at, told.names[at], told.recorded[at], told.rates[at], told.cases[at]) for at in order]
 
 
 def _wanted(asked: str, there: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
 from judgemap.report.figures.colours import RISK, round_limits, round_step
 from judgemap.report.words.text import number, signed
-from judgemap.study.assess.findings import Findings, JudgeFinding, RiskRow
+from judgemap.study.assess.findings import JudgeFinding, RiskRow
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.results.actions import GONE, other_priors, try_other_priors
 from judgemap.web.results.models import FitRun, FitView
@@ -44,16 +44,15 @@ CHANGE_STEPS = (1.0, 2.0, 4.0, 6.0, 10.0)
 class Side:
     """A map to compare: its name in full and in a sentence, its areas, and remarks about it.
 
-    ``remark`` is a sentence on the comparison, ``beside`` a few words under the map, ``address`` where the map links
-    to.
+    ``beside`` is a few words under the map, ``address`` where the map links to; ``run`` is its own fit.
     """
 
     title: str
     rows: Sequence[RiskRow]
     short: str
-    remark: str = ""
     beside: str = ""
     address: str = ""
+    run: FitRun | None = None
 
     @cached_property
     def risks(self) -> FloatArray:
@@ -109,7 +108,6 @@ class Against(NamedTuple):
     base: Side
     side: Side
     alike: Likeness
-    leaders: str
     scatter: "Scatter"
     change: SmallMaps
     movers: list[Mover]
@@ -123,7 +121,7 @@ def compare_maps(ground: Ground, base: Side, others: Sequence[Side]) -> dict[str
         "likeness": [(a, b, likeness(a.risks, b.risks)) for a, b in combinations(sides, 2)],
         "others": [
             Against(
-                base, other, likeness(base.risks, other.risks), _leaders(base, other), draw_scatter(base, other),
+                base, other, likeness(base.risks, other.risks), draw_scatter(base, other),
                 draw_change(ground, base, other), _movers(base, other),
             )
             for other in others
@@ -219,17 +217,6 @@ def draw_scatter(base: Side, other: Side) -> Scatter:
     return Scatter(points, [(each, SIDE - each, number(tick)) for each, tick in zip(at, limits, strict=True)])
 
 
-def _leaders(base: Side, other: Side) -> str:
-    """Say whether two maps put the same area first."""
-    first, second = base.highest[0], other.highest[0]
-    if first == second:
-        return _("Both put %(first)s first.") % {"first": first}
-    return _(
-        "They disagree about the area of highest risk: %(this)s puts %(first)s first, %(that)s "
-        "%(second)s. Do not rely on either being the highest."
-    ) % {"this": base.short, "first": first, "that": other.short, "second": second}
-
-
 def _movers(base: Side, other: Side) -> list[Mover]:
     change = other.risks - base.risks
     sd, other_sd = ([row["risk_sd"] for row in side.rows] for side in (base, other))
@@ -273,8 +260,8 @@ def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     }
     if done:
         ground = lay_ground(study, run.version, read_findings(run, "layout").layout)
-        here = Side(title_of(run), run.rows, _("this fit"))
-        others = [Side(title_of(each), each.rows, _("the other"), _answers(run, each)) for each in done]
+        here = Side(title_of(run), run.rows, _("this fit"), run=run)
+        others = [Side(title_of(each), each.rows, _("the other"), run=each) for each in done]
         context |= {"ground": ground, **compare_maps(ground, here, others)}
     return show_page(request, "results/compare.html", study, run, context)
 
@@ -289,17 +276,6 @@ def sensitivity(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
         messages.error(request, sentence(error))
         return redirect(address)
     return redirect(f"{address}?{urlencode([('with', each.number) for each in made])}")
-
-
-def _answers(base: FitRun, other: FitRun) -> str:
-    """Say whether two fits use the same answers."""
-    if base.data_sha256 and base.data_sha256 == other.data_sha256:
-        return _("Both fits use the same answers.")
-    here, there = (run.record.data.used for run in (base, other))
-    return _("The fits use different answers: %(here)s comparisons here, %(there)s there.") % {
-        "here": f"{here:,}",
-        "there": f"{there:,}",
-    }
 
 
 MANY, FEW = 18, 6
@@ -322,7 +298,7 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "judges": judges,
         "chosen": chosen,
         "ground": ground,
-        "how_far": how_far(findings),
+        "ratio": next((each for each in findings.parameters if each.symbol == "σ/α"), None),
         "fitted": fitted.get(chosen),
     }
     if chosen:
@@ -341,17 +317,6 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         whose = _("%(words)s Beside it are those of the panel and of each judge.") % {"words": run.record.made_by}
         context |= {"shown": pages, "maps": draw_maps(sides), "whose": whose}
     return show_page(request, "results/judge_maps.html", study, run, context)
-
-
-def how_far(findings: Findings) -> str:
-    """Say how far judges differ, in a sentence; empty if it is not known."""
-    ratio = next((each for each in findings.parameters if each.symbol == "σ/α"), None)
-    if ratio is None:
-        return ""
-    return _(
-        "Judges’ views differ from the population’s by %(median)s of how far areas differ (σ/α; "
-        "95 %% interval %(low)s to %(high)s)."
-    ) % {"median": f"{ratio.median:.2f}", "low": f"{ratio.low:.2f}", "high": f"{ratio.high:.2f}"}
 
 
 def _order(fitted: dict[str, JudgeFinding], name: str) -> tuple[float, str]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -48,8 +47,8 @@ WHICH = (
     *((model, SETTINGS["model"].choices[model]) for model in ("clusters", "standard")),
 )
 """Which fit to make: the plain one first. All but the paper's are models of `FitSettings`."""
-ON_TOP = ("model",)
-"""The settings that everybody sees; the others are in groups."""
+IN_GROUPS = [name for name in SETTINGS if name != "model"]
+"""The settings that few need."""
 
 
 class AutoFitForm(forms.Form):
@@ -71,28 +70,26 @@ class AutoFitForm(forms.Form):
 @study_page
 def list_fits(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the fits of a study, the latest first, and the button that asks for one."""
-    return _list(request, study, _auto_form(study))
+    return _list(request, study)
 
 
-def _list(request: HttpRequest, study: Study, auto_form: AutoFitForm) -> HttpResponse:
-    runs = [run.show_if_lost() for run in _runs(study)[:MOST_SHOWN]]
+def _list(request: HttpRequest, study: Study, refused: AutoFitForm | None = None) -> HttpResponse:
+    latest = FitRun.objects.filter(study=study).order_by("-number").select_related("asked_by")
+    runs = [run.show_if_lost() for run in latest.defer("rows", "findings", "log")[:MOST_SHOWN]]
     add_verdicts(runs)
     context = {"study": study, "runs": runs, "under_way": any(not run.over for run in runs), "here": "results"}
     if _is_live(request):
         return render(request, "fits/runs.html", context)
+    auto = AutoFit.objects.filter(study=study).first()
+    kept = {"every": auto.every, "model": _chosen(auto.settings)["model"]} if auto else {}
     context |= {
-        "auto_form": auto_form,
-        "auto": AutoFit.objects.filter(study=study).first(),
+        "auto_form": refused or AutoFitForm(initial=kept),
+        "auto": auto,
         "answers": actions.answered(study),
         "decided": actions.has_decided(study),
         "excluded": Exclusion.objects.filter(judge__study=study).order_by("judge_id"),
     }
-    return render(request, "fits/list.html", context, status=400 if auto_form.errors else 200)
-
-
-def _runs(study: Study) -> QuerySet[FitRun]:
-    runs = FitRun.objects.filter(study=study).order_by("-number")
-    return runs.select_related("asked_by").defer("rows", "findings", "log")
+    return render(request, "fits/list.html", context, status=400 if refused else 200)
 
 
 @study_page
@@ -103,27 +100,17 @@ def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         return _lead_on(request, reverse("results:map", args=[study.slug, number]))
     if run.over and _is_live(request):
         return _lead_on(request, reverse("fits:progress", args=[study.slug, number]))
-    context = {"study": study, "run": run, "here": "results", **_waiting(run)}
+    # A worker looks several times a second: nothing running, and still waiting, means that there is no worker.
+    running = FitRun.objects.filter(status=FitRun.Status.RUNNING)
+    patient = run.status == FitRun.Status.WAITING and run.asked_at < timezone.now() - PATIENCE
+    context = {"study": study, "run": run, "here": "results", "no_worker": patient and not running.exists()}
     return render(request, "fits/news.html" if _is_live(request) else "fits/progress.html", context)
 
 
 @study_page
 def explained(request: HttpRequest, study: Study, number: int) -> HttpResponse:  # noqa: ARG001 - all views have it
     """Tell a page that waits for a fit's explanation to reload as soon as it is ready."""
-    run = find_run(study, number)
-    if run is None:
-        raise Http404
-    return HttpResponse(headers={"HX-Refresh": "true"} if run.explained_at else None)
-
-
-def _waiting(run: FitRun) -> dict[str, bool]:
-    """Say whether a worker is missing for a waiting fit."""
-    if run.status != FitRun.Status.WAITING:
-        return {}
-    running = FitRun.objects.filter(status=FitRun.Status.RUNNING).exists()
-    # A worker looks several times a second: nothing running, and still waiting, means that there is no worker.
-    alone = not running and run.asked_at < timezone.now() - PATIENCE
-    return {"no_worker": alone}
+    return HttpResponse(headers={"HX-Refresh": "true"} if find_run(study, number).explained_at else None)
 
 
 @study_page
@@ -198,11 +185,6 @@ def auto(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("fits:list", study.slug)
 
 
-def _auto_form(study: Study) -> AutoFitForm:
-    auto = AutoFit.objects.filter(study=study).first()
-    return AutoFitForm(initial={"every": auto.every, "model": _chosen(auto.settings)["model"]} if auto else {})
-
-
 def _which(model: str) -> dict[str, object]:
     """Return the settings that a choice among `WHICH` stands for."""
     return {"model": "spatial", "as_in_paper": True} if model == PAPER else {"model": model}
@@ -217,10 +199,7 @@ def _chosen(settings: Mapping[str, object]) -> dict[str, object]:
 
 def _seen(study: Study, number: int) -> FitRun:
     """Find a fit, and show it as lost if its worker is gone."""
-    run = find_run(study, number)
-    if run is None:
-        raise Http404
-    return run.show_if_lost()
+    return find_run(study, number).show_if_lost()
 
 
 def _is_live(request: HttpRequest) -> bool:
@@ -247,13 +226,12 @@ def new(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "POST":
         form = FitForm(study, request.POST)
         if form.is_valid():
-            try:
+            with form.refusals():
                 return redirect("fits:progress", study.slug, form.ask(researcher_of(request)).number)
-            except StudyError as error:
-                form.add_study_error(error)
     else:
         number = request.GET.get("from", "")
-        earlier = find_run(study, int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
+        fits = FitRun.objects.filter(study=study)
+        earlier = fits.filter(number=int(number)).first() if re.fullmatch(r"[0-9]{1,9}", number) else None
         form = FitForm(study, initial=initial_of(earlier) if earlier else {})
     context = {"study": study, "form": form, "decided": actions.has_decided(study), "here": "results"}
     return render(request, "fits/new.html", context, status=400 if form.errors else 200)
@@ -304,7 +282,7 @@ class FitForm(StudyForm):
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
         self.study = study
-        self.fields |= {name: make_field(name) for name in SETTINGS if name not in ON_TOP}
+        self.fields |= {name: make_field(name) for name in IN_GROUPS}
         self.initial = {**{name: value for name, value in DEFAULTS.items() if value is not None}, **self.initial}
         groups = JudgeGroup.objects.filter(study=study, judges__judged__gt=0).distinct().order_by("name")
         self.groups = {f"group-{each.pk}": each for each in groups}
@@ -321,16 +299,15 @@ class FitForm(StudyForm):
     def grouped(self) -> list[tuple[str, list[forms.BoundField]]]:
         """The options that few need, in groups."""
         groups: dict[str, list[forms.BoundField]] = {title: [] for title in GROUPS}
-        for name, setting in SETTINGS.items():
-            if name not in ON_TOP:
-                groups[group_of(name, setting)].append(self[name])
+        for name in IN_GROUPS:
+            groups[group_of(name, SETTINGS[name])].append(self[name])
         return list(groups.items())
 
     @property
     def opened(self) -> bool:
         """Whether to show the options that few need: one is invalid, or not the default."""
-        names = [name for name in SETTINGS if name not in ON_TOP]
-        return any(name in self.errors or self[name].value() not in (DEFAULTS.get(name), "", None) for name in names)
+        usual = {name: (DEFAULTS.get(name), "", None) for name in IN_GROUPS}
+        return any(name in self.errors or self[name].value() not in usual[name] for name in IN_GROUPS)
 
     def clean(self) -> None:
         """Check the options together, and the judges."""

@@ -47,7 +47,6 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "shown": Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page")),
         "surprises": findings.surprises,
         "fit_note": findings.judges_note,
-        "notes": notes(rows, fit),
         "outstanding": [row for row in rows if row.fitted.stands_out],
         "doubted": fit is not None and fit.doubts_judges,
         "has_distance": any(row.fitted.distance is not None for row in rows),
@@ -198,17 +197,3 @@ def time_chart(data: Comparisons) -> Chart:
         "middle": f"{middle:.1f}",
     }
     return bar_chart(_("Time for a pair"), alt, counts[0].tolist(), labels, (_("Time"), _("Pairs")))
-
-
-def notes(rows: Sequence[JudgeRow], fit: FitRun | None) -> list[str]:
-    """Say what is missing and what to do about it, one sentence each."""
-    if not rows:
-        return [_("Nobody has answered yet: invite judges, and come back once they have answered.")]
-    sentences = []
-    if len(rows) == 1:
-        sentences.append(_("There is only one judge so far, and checking agreement takes at least two."))
-    if fit is None:
-        sentences.append(
-            _("Agreement, infit, outfit and surprising decisions need a fit: ask for one on the Results page.")
-        )
-    return sentences

@@ -9,14 +9,11 @@ from urllib.parse import urlencode
 from django.db.models.fields.json import KeyTransform
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext_lazy as _lazy
 
 from judgemap.study.assess.findings import DIFFER, AreaFinding, AreaFindings, Findings, Remedy, RiskRow
 from judgemap.study.assess.verdict import Evidence, Verdict, judge_fit
-from judgemap.study.fit.record import DataFacts
 from judgemap.study.fit.settings import DEFAULTS, SETTINGS, FitSettings
 from judgemap.study.fit.settings import View as MapView
 from judgemap.web.results.models import FitArea, FitPicture, FitRun, FitView
@@ -44,14 +41,8 @@ def fit_page(view: View) -> View:
 
     @wraps(view)
     def page(request: HttpRequest, study: Study, number: int, **more: object) -> HttpResponseBase:
-        run = (
-            FitRun.objects.select_related("version")
-            .defer("rows", "findings", "log")
-            .filter(study=study, number=number)
-            .first()
-        )
-        if run is None:
-            raise Http404
+        runs = FitRun.objects.select_related("version").defer("rows", "findings", "log")
+        run = get_object_or_404(runs, study=study, number=number)
         if run.status != FitRun.Status.DONE:
             return redirect("fits:progress", study.slug, number)
         return view(request, study, run, **more)
@@ -102,25 +93,15 @@ def title_of(run: FitRun) -> str:
     return f"Fit {run.number}: {', '.join(parts)}"
 
 
-def facts_of(data: DataFacts) -> list[str]:
-    """Say what a fit was made from.
-
-    >>> facts_of(DataFacts(sha256="", areas=76, shown=1900, comparisons=1848, pairs=900, judges=12))
-    ['1,848 comparisons', '12 judges', '76 areas']
-    """
-    counted = [(data.used, "comparison"), (data.judges, "judge"), (data.areas, "area")]
-    return [f"{count:,} {name}{'' if count == 1 else 's'}" for count, name in counted]
-
-
 def _listed(names: Iterable[str], most: int = 3) -> str:
     some = list(names)
     return ", ".join(some[:most]) + (f" and {len(some) - most:,} more" if len(some) > most else "")
 
 
-def find_run(study: Study, number: int) -> FitRun | None:
-    """Find a fit of a study by its number, whatever its status."""
+def find_run(study: Study, number: int) -> FitRun:
+    """Find a fit of a study by its number, whatever its status; there is no page for any other."""
     runs = FitRun.objects.select_related("asked_by", "version", "study").defer("rows", "findings")
-    return runs.filter(study=study, number=number).first()
+    return get_object_or_404(runs, study=study, number=number)
 
 
 def pictures_of(run: FitRun, *names: str) -> list[FitPicture]:
@@ -135,7 +116,7 @@ def show_page(
     """Render a page of a fit, with what all such pages show."""
     add_verdicts([run])
     shared = {
-        "study": study, "run": run, "title": title_of(run), "facts": facts_of(run.record.data), "here": "results",
+        "study": study, "run": run, "title": title_of(run), "here": "results",
         "tab": template, "whose": run.record.made_by, "differs": run.record.view is not MapView.POOLED,
         "verdict": run.verdict, "verdict_tabs": VERDICT_TABS,
         "remedies": [(each.option, REMEDIES[each]) for each in run.verdict.remedies] if run.verdict else [],
@@ -233,17 +214,3 @@ def wanted_map(run: FitRun, given: Mapping[str, str]) -> SeenMap:
     if asked not in (seen.query, {"view": run.record.view.value}):
         raise Http404
     return seen
-
-
-def view_links(study: Study, run: FitRun, seen: SeenMap) -> list[tuple[str, str, bool]]:
-    """Return the views that a map can be switched to: label, address, and whether it is the one shown."""
-    if run.record.view is MapView.POOLED or not FitView.objects.filter(fit=run).exists():
-        return []
-    here = reverse("results:map", args=[study.slug, run.number])
-    links = [
-        (_("The population’s"), here, seen.kept is None),
-        (_("These judges’"), f"{here}?view={MapView.PANEL.value}", seen.query.get("view") == MapView.PANEL.value),
-    ]
-    if seen.query.get("judge"):
-        links.append((_("Judge %(judge)s’s") % {"judge": seen.query["judge"]}, f"{here}?{seen.address}", True))
-    return [*links, (_("Each judge’s"), reverse("results:judge_maps", args=[study.slug, run.number]), False)]

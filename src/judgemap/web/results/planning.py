@@ -1,6 +1,5 @@
 """The plan of a study: how many judges, how many answers each, and what more answers would bring. A worker makes it."""
 
-import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,26 +52,13 @@ class PlanForm(StudyForm):
         self.initial = {**usual_study(study), "differ": DIFFER, **self.initial}
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A picture of the plan, as the report draws it."""
-
-    svg: str
-    alt: str
-    caption: str
-
-    @property
-    def address(self) -> str:
-        """The picture itself, as an address that loads nothing."""
-        return "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode()).decode()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     """What a worker found out about studies like the planned one, in the report's words, pictures and table."""
 
     sentences: Sequence[str]
-    pictures: Sequence[Drawn]
+    pictures: Sequence[tuple[str, str, str]]
+    """The address that has the picture in it, its text alternative, and its caption."""
     heads: Sequence[str]
     rows: Sequence[Sequence[tuple[str, str]]]
     """The grid as a table of cells: a text, and one beside it."""
@@ -131,6 +117,7 @@ def planned(plan: Plan) -> Planned | None:
 
 def work_out(asked: Plan) -> Planned:
     """Simulate studies smaller and larger than the planned one, going by a fit if there is one."""
+    from judgemap.report.pages.page import svg_address
     from judgemap.report.pages.planning import curves, grid_picture, grid_table, sentences
     from judgemap.study.plan.planning import SECONDS, plan
     from judgemap.web.judge.comparisons import load_comparisons
@@ -151,7 +138,7 @@ def work_out(asked: Plan) -> Planned:
     table = grid_table(made)
     return Planned(
         sentences=sentences(made),
-        pictures=[Drawn(each.svg(), each.alt, each.caption) for each in (grid_picture(made), curves(made))],
+        pictures=[(svg_address(each), each.alt, each.caption) for each in (grid_picture(made), curves(made))],
         heads=[each.text for each in table.columns],
         rows=[[(cell.text, cell.beside) for cell in row] for row in table.rows],
         differ=made.record.differ,

@@ -24,9 +24,9 @@ from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.results.files import BRIEFING_POLICY, areas_csv, briefing_text, has_briefing
 from judgemap.web.results.models import FitRun, ReadingLink, words_of
-from judgemap.web.results.pages import SeenMap, add_verdicts, facts_of, fit_page, show_page
+from judgemap.web.results.pages import SeenMap, add_verdicts, fit_page, show_page
 from judgemap.web.results.risk_map import by_risk, draw_whole, layer_makers
-from judgemap.web.server.forms import StudyForm, sentence
+from judgemap.web.server.forms import StudyForm
 from judgemap.web.server.limits import WRONG_GUESSES, Brake
 from judgemap.web.server.tokens import hashed, make_token, whole_address
 from judgemap.web.studies.access import researcher_of
@@ -78,11 +78,9 @@ def share(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Make a link for reading and show it once; list those that there are."""
     form, made = LinkForm(request.POST or None), ""
     if form.is_valid():
-        try:
+        with form.refusals():
             token = make_link(run, form.cleaned_data, researcher_of(request))
             made, form = whole_address(request, reverse("reading:page", args=[token])), LinkForm()
-        except StudyError as error:
-            form.add_error(None, sentence(error))
     context = {"form": form, "made": made, "links": run.reading_links.order_by("-pk"), "today": timezone.localdate()}
     page = show_page(request, "results/share.html", study, run, context)
     page.status_code = 400 if form.errors else 200
@@ -172,7 +170,7 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
     rows = SeenMap(run).rows if "table" in shows else []
     context = {
         "study": run.study, "run": run, "token": token, "shows": shows, "verdict": run.verdict,
-        "facts": facts_of(run.record.data), "whose": run.record.made_by, "until": link.until,
+        "whose": run.record.made_by, "until": link.until,
         "rows": [rows[at] for at in by_risk(rows)[:MOST_ROWS]], "count": len(rows),
     }  # fmt: skip
     return _kept_in(render(request, "reading/page.html", context), link)

@@ -36,7 +36,7 @@ from judgemap.report.pages.finish import add_streets
 from judgemap.report.words.text import number, number_sentence, partition_sentence, percentage, signed, times_in_ten
 from judgemap.study.assess.findings import Findings, Level, RiskRow, is_placed, rough_levels
 from judgemap.web.judge.places import gazetteer
-from judgemap.web.results.models import FitRun
+from judgemap.web.results.models import FitRun, FitView
 from judgemap.web.results.pages import (
     SeenMap,
     fit_page,
@@ -45,7 +45,6 @@ from judgemap.web.results.pages import (
     read_findings,
     seen_map,
     show_page,
-    view_links,
 )
 from judgemap.web.server.filters import interval
 from judgemap.web.studies.basemap.pictures import Frame, layers
@@ -322,7 +321,7 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "detail": describe_area(seen, asked.area) if asked.area is not None else None,
         "seen": seen,
         "whose": seen.words,
-        "view_links": view_links(study, run, seen),
+        "has_views": FitView.objects.filter(fit=run).exists(),
     }
     if has_tiles(study):
         regions = gazetteer(study.pk).regions
