@@ -34,7 +34,7 @@ fit
 from judgemap.report.figures.fit import recovery, truth_against_estimate
 
 recovered = recovery(fit, study.true_risk)
-f"correlation {recovered.correlation:.3f}; {recovered.n_covered} of {len(study.areas)} intervals contain the truth"
+f"correlation {recovered.correlation:.3f}; {recovered.covered.sum()} of {len(study.areas)} intervals contain the truth"
 
 # %%
 truth_against_estimate(fit, study.true_risk)
@@ -49,4 +49,4 @@ some = jm.read_comparisons(fewer, study.areas)
 short = jm.fit_spatial(some, study.areas, seed=7, draws=DRAWS)
 again = recovery(short, study.true_risk)
 widths = [float((each.areas["risk_high"] - each.areas["risk_low"]).mean()) for each in (fit, short)]
-f"mean width {widths[0]:.2f} with {len(study.data):,} answers, {widths[1]:.2f} with {len(some):,}; {again.n_covered} intervals contain the truth"
+f"mean width {widths[0]:.2f} with {len(study.data):,} answers, {widths[1]:.2f} with {len(some):,}; {again.covered.sum()} intervals contain the truth"

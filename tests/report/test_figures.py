@@ -34,7 +34,7 @@ def test_recovery_is_the_librarys(fit, study):
     for said in (picture.alt, picture.caption):
         assert f"{found.correlation:.3f}" in said
         assert share in said
-    assert figures.recovery(fit, -study.true_risk).n_covered < 40, "a wrong truth is noticed"
+    assert figures.recovery(fit, -study.true_risk).covered.sum() < 40, "a wrong truth is noticed"
     with pytest.raises(jm.StudyError, match="the fit has 77 areas and the true risk 3"):
         figures.truth_against_estimate(fit, [1.0, 2.0, 3.0])
 

@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import numpy as np
 import typer
 
-from judgemap.core.samplers.diagnostics import ess_bulk, rhat
+from judgemap.core.samplers.diagnostics import worst_so_far
 from judgemap.core.samplers.run import Draws, Watcher
 
 SECONDS_BETWEEN_NEWS = 0.5
@@ -87,6 +86,5 @@ def share_progress(what: str) -> Iterator[Callable[[float, str], None]]:
 
 def describe(draws: Draws) -> str:
     """Say how good the draws so far are."""
-    watched = draws.watched()
-    moving = watched[:, :, np.ptp(watched, axis=(0, 1)) > 0]
-    return f"ESS {ess_bulk(moving).min():,.0f}  R-hat {rhat(moving).max():.3f}"
+    size, largest = worst_so_far(draws.watched())
+    return f"ESS {size:,.0f}  R-hat {largest:.3f}"

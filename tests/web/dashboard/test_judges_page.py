@@ -188,7 +188,7 @@ def test_a_fit_without_some_judges_does_not_hide_them(played, fitted, clients, l
 def test_those_left_out_stay_out_of_a_refit(played, clients):
     out, other = Judge.objects.filter(study=played, judged__gt=10).order_by("name").values_list("name", flat=True)[:2]
     actions.leave_out(played, [out], "a reason")
-    base, new = actions.refit_without(played, [other])
+    base, new = actions.refit(played, "without", [other])
     assert base.left_out == [out]
     assert new.left_out == sorted([out, other])
 

@@ -1,7 +1,6 @@
 """Figures of a fit: intervals, the posterior of α, traces, and the truth if it is known."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -47,8 +46,7 @@ WORST, BINS = 3, 20
 """How many of the worst-mixing areas are shown, and in how many bins their ranks are counted."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Recovery:
+class Recovery(NamedTuple):
     """How close a fit comes to a known truth.
 
     `correlation` is Pearson's, between posterior medians and true risk; `covered` marks the 95 % intervals that contain
@@ -58,24 +56,12 @@ class Recovery:
     correlation: float
     covered: BoolArray
 
-    @property
-    def n_covered(self) -> int:
-        """How many intervals contain the truth."""
-        return int(self.covered.sum())
-
 
 def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
-    """Compare a fit with the risk that its data were simulated from; only differences in risk count.
-
-    >>> study = jm.simulate_study(np.random.default_rng(1), jm.chicago())
-    >>> fit = jm.fit_spatial(study.data, study.areas, seed=1, as_in_paper=True, chains=2, draws=100)
-    >>> recovery(fit, study.true_risk).correlation > 0.9
-    True
-    """
+    """Compare a fit with the risk that its data were simulated from; only differences in risk count."""
     truth = _centred(fit, true_risk)
-    table = fit.areas
-    inside = (table["risk_low"].to_numpy() <= truth) & (truth <= table["risk_high"].to_numpy())
-    return Recovery(float(np.corrcoef(table["risk_median"], truth)[0, 1]), inside)
+    low, middle, high = _columns(fit, "risk_low", "risk_median", "risk_high")
+    return Recovery(pearson(middle, truth), (low <= truth) & (truth <= high))
 
 
 def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = None) -> Picture:
@@ -88,7 +74,7 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = 
         mark_points(axes, truth, middle, ~recovered.covered, intervals=(low, high), labels=labels)
         axes.set(xlabel="true risk", ylabel="estimated risk, with 95 % interval")
         axes.legend(loc="upper left", frameon=False, fontsize=SMALL, handletextpad=0.2, borderaxespad=0)
-    inside = recovered.n_covered
+    inside = int(recovered.covered.sum())
     share = f"{inside:,} of {len(truth):,} intervals ({100 * inside / len(truth):.0f} %) contain the truth"
     summary = f"Correlation of estimate and truth {recovered.correlation:.3f}; {share}, where 95 % should."
     return Picture(

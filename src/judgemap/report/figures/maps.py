@@ -326,11 +326,6 @@ def risk_map(fit: Fit, title: str = "", *, regions: ByRegion | None = None, ax: 
     """Draw the posterior median of risk, with the ten highest areas numbered as in `tables.highest_risk`.
 
     Given ``regions``, number the ten highest of those, each on an area in its middle.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> picture = risk_map(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))
-    >>> picture.alt[:44]
-    'Map of 77 areas shaded by estimated risk (0 '
     """
     first = fit.order[:10] if regions is None else np.array(list(_middles(fit.map, regions)))
     which = "highest" if regions is None else f"of highest mean risk, by {regions.by.name}"
@@ -373,12 +368,7 @@ def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None)
 
 
 def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title: str = "") -> Picture:
-    """Draw the prior correlation C_ij / √(C_ii C_jj) of one area, given by id or name, with all others.
-
-    >>> areas = jm.chicago()
-    >>> prior_correlation_map(areas, jm.prior_covariance(areas), "Hyde Park").caption[:45]
-    'What we learn about Hyde Park (outlined) is a'
-    """
+    """Draw the prior correlation C_ij / √(C_ii C_jj) of one area, given by id or name, with all others."""
     if covariance.n_areas != len(areas):
         raise StudyError(
             f"the prior is of {covariance.n_areas:,} areas and the map of {len(areas):,}; build the prior from this map"

@@ -43,22 +43,7 @@ class Section:
 def page(title: str, sections: Sequence[Section], notice: str = "", numbers: Sequence[tuple[str, str]] = ()) -> str:
     """Return a self-contained HTML page that can be emailed, printed, or opened offline.
 
-    Parameters
-    ----------
-    title
-        The page's heading.
-    sections
-        The page's content, in order.
-    notice
-        What a reader must know first, set apart at the top.
-    numbers
-        A few numbers to begin with, each (number, what it counts).
-
-    Examples
-    --------
-    >>> html = page("Wards", [Section("Why", ("Because we were asked.",))])
-    >>> "<h2" in html and "http" not in html
-    True
+    ``notice`` is what a reader must know first; each of a few ``numbers`` to begin with says what it counts.
     """
     return render("page.html", title=title, sections=sections, notice=notice, numbers=numbers)
 

@@ -85,11 +85,6 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
 
     An area's rank is its place among the medians, the number that `maps.risk_map` shows. With ten areas or fewer, when
     all are in the top ten, the last column is the probability of having the highest risk.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> table = highest_risk(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), count=3)
-    >>> [str(column) for column in table.columns]
-    ['Rank (95 % interval)', 'Area', 'Risk (95 % interval)', 'P(top ten)']
     """
     if count < 1:
         raise StudyError(f"list at least one area, not {count}")

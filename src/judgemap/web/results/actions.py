@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Max, Sum
@@ -69,7 +68,7 @@ def ask_for_fit(
         study = locked(study)
         unwanted = {*left_out, *excluded_from(study)} - chosen
         _check(study, settings, unwanted | chosen)
-        return _ask(study, settings, by, Choice(sorted(unwanted), sorted(chosen), note[:200]))
+        return _ask(study, settings, by, sorted(unwanted), sorted(chosen), note[:200])
 
 
 def set_words(study: Study, words: OwnWords, by: Researcher | None = None) -> None:
@@ -149,7 +148,7 @@ def again(run: FitRun, by: Researcher | None = None, how: str = "") -> FitRun:
     with transaction.atomic():
         study = locked(run.study)
         _check(study, settings, set())
-        return _ask(study, settings, by, Choice(run.left_out, run.only, run.note))
+        return _ask(study, settings, by, run.left_out, run.only, run.note)
 
 
 def _longer(settings: FitSettings, areas: int) -> FitSettings:
@@ -201,8 +200,8 @@ def ask_where_due(**_: object) -> list[FitRun]:
             study = locked(each.study)
             now = AutoFit.objects.select_related("study").filter(pk=each.pk).first()
             if now is not None and _is_due(now) and has_decided(study):
-                judges = Choice(excluded_from(study), [], f"every {now.every:,} answers")
-                asked.append(_ask(study, FitSettings.from_dict(now.settings), None, judges))
+                settings, note = FitSettings.from_dict(now.settings), f"every {now.every:,} answers"
+                asked.append(_ask(study, settings, None, excluded_from(study), [], note))
     return asked
 
 
@@ -262,15 +261,9 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
         )
 
 
-class Choice(NamedTuple):
-    """Whose answers a fit uses, as `FitRun` has it, and why it was asked for."""
-
-    left_out: list[str]
-    only: list[str]
-    note: str
-
-
-def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: Choice) -> FitRun:
+def _ask(
+    study: Study, settings: FitSettings, by: Researcher | None, left_out: list[str], only: list[str], note: str
+) -> FitRun:
     last = FitRun.objects.filter(study=study).aggregate(last=Max("number"))["last"] or 0
     run = FitRun.objects.create(
         study=study,
@@ -280,7 +273,9 @@ def _ask(study: Study, settings: FitSettings, by: Researcher | None, judges: Cho
         settings=settings.to_dict(),
         answers=answered(study),
         log=log_line(f"asked for by {by.email if by else 'the server'}"),
-        **judges._asdict(),
+        left_out=left_out,
+        only=only,
+        note=note,
     )
     detail = {"fit": run.number, "model": settings.model, "left out": run.left_out, "only": run.only, "note": run.note}
     record(study, by, "fit asked for", detail)
@@ -356,23 +351,14 @@ def take_back(study: Study, names: Collection[str], by: Researcher | None = None
     return judges
 
 
-def refit_without(
-    study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
+def refit(
+    study: Study, use: str, names: Collection[str], by: Researcher | None = None, reason: str = ""
 ) -> tuple[FitRun, FitRun]:
-    """Ask for a fit without some judges; return the fit to compare it with, and the new one."""
-    judges = _named(study, names)
-    base = _base(study, by)
+    """Ask for a fit without some judges, or with "only" them; return the fit to compare it with, and the new one."""
+    judges, base = _named(study, names), _base(study, by)
+    left_out, only = ([], judges) if use == "only" else ([*base.left_out, *judges], [])
     settings = FitSettings.from_dict(base.settings)
-    return base, ask_for_fit(study, settings, by, left_out=[*base.left_out, *judges], note=reason.strip() or NOTE)
-
-
-def refit_with_only(
-    study: Study, names: Collection[str], by: Researcher | None = None, reason: str = ""
-) -> tuple[FitRun, FitRun]:
-    """Ask for a fit with only some judges' answers; return the fit to compare it with, and the new one."""
-    judges = _named(study, names)
-    base = _base(study, by)
-    return base, ask_for_fit(study, FitSettings.from_dict(base.settings), by, only=judges, note=reason.strip() or NOTE)
+    return base, ask_for_fit(study, settings, by, left_out, only, note=reason.strip() or NOTE)
 
 
 def ask_for_plan(

@@ -260,11 +260,15 @@ def briefing_text(run: FitRun) -> str:
 
 def kept_file(run: FitRun, name: str) -> bytes:
     """Return one file of a fit's folder."""
-    archive = FitFiles.objects.filter(fit=run).values_list("archive", flat=True).first()
+    with _archive(run.pk) as packed:
+        return packed.read(name)
+
+
+def _archive(key: int) -> zipfile.ZipFile:
+    archive = FitFiles.objects.filter(fit=key).values_list("archive", flat=True).first()
     if archive is None:
         raise StudyError(gettext("this fit has no results; make a new one"))
-    with zipfile.ZipFile(io.BytesIO(archive)) as packed:
-        return packed.read(name)
+    return zipfile.ZipFile(io.BytesIO(archive))
 
 
 def _name(study: Study, run: FitRun) -> str:
@@ -295,12 +299,8 @@ def _open_fit(key: int, notes: tuple[str, ...]) -> "Fit":
     del notes
     from judgemap.study.fit.result import load_fit
 
-    files = FitFiles.objects.filter(fit=key).first()
-    if files is None:
-        raise StudyError(gettext("this fit has no results; make a new one"))
-    with tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
-        with zipfile.ZipFile(io.BytesIO(files.archive)) as archive:
-            archive.extractall(folder)
+    with _archive(key) as archive, tempfile.TemporaryDirectory(prefix="judgemap-") as folder:
+        archive.extractall(folder)
         return load_fit(folder)
 
 

@@ -83,10 +83,9 @@ def act(request: HttpRequest, study: Study) -> HttpResponse:
     """Leave the chosen judges out, include them again, or refit, depending on the button."""
     names, by = request.POST.getlist("judge"), researcher_of(request)
     what, reason = request.POST.get("act", ""), request.POST.get("reason", "")
-    refits = {"without": actions.refit_without, "only": actions.refit_with_only}
     try:
-        if what in refits:
-            return _compare(request, study, *refits[what](study, names, by, reason))
+        if what in ("without", "only"):
+            return _compare(request, study, *actions.refit(study, what, names, by, reason))
         if what == "leave out":
             done = actions.leave_out(study, names, reason, by)
             messages.success(

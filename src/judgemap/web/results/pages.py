@@ -156,13 +156,6 @@ class SeenMap:
         return record.made_by.replace(record.view.shows, shows)
 
     @property
-    def view(self) -> str:
-        """Whose view it is, in one word, for files."""
-        if self.kept is None:
-            return self.run.record.view.value
-        return self.kept.judge or MapView.PANEL.value
-
-    @property
     def query(self) -> dict[str, str]:
         """The parameters with which an address asks for it."""
         if self.kept is None:
@@ -170,8 +163,13 @@ class SeenMap:
         return {"judge": self.kept.judge} if self.kept.judge else {"view": MapView.PANEL.value}
 
     @property
+    def view(self) -> str:
+        """Whose view it is, in one word, for files."""
+        return next(iter(self.query.values()), self.run.record.view.value)
+
+    @property
     def address(self) -> str:
-        """The same, encoded for an address."""
+        """The query, encoded for an address."""
         return urlencode(self.query)
 
     @property

@@ -36,9 +36,6 @@ class About:
     whose answers the researcher left out. ``explanation`` is the fit's, if it has already been made. ``words`` are the
     researcher's own words, and ``made`` is the date of the briefing. ``groups`` are the districts or other groups by
     which results are given too, and ``columns`` the figures of the areas that the map is held against.
-
-    >>> About("Wards", "Which ward has the LOWER rate?").title
-    'Wards'
     """
 
     title: str = ""
@@ -141,11 +138,6 @@ class Gallery:
 
     Each is drawn once, when it is first needed. The names are in the order of the paper. Figures of judges name them,
     so they are for the researcher only, and a briefing leaves them out.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-    >>> Gallery(fit, About(data=data)).names[:4]
-    ('network', 'times', 'risk', 'alpha')
     """
 
     fit: Fit

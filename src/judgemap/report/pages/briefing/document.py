@@ -34,24 +34,7 @@ FOOT = (
 def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gallery: Gallery | None = None) -> str:
     """Return the briefing of a fit: one self-contained HTML page in plain language.
 
-    Parameters
-    ----------
-    fit
-        The fit that map and table show.
-    about
-        What is known about the study: title, question, comparisons, days.
-    other
-        A second fit of the same areas, such as one of the clustering model; the briefing then covers both.
-    gallery
-        Their figures, if some have already been drawn.
-
-    Examples
-    --------
-    >>> areas, data = jm.example_study(seed=1)
-    >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
-    >>> html = briefing(fit, About("Wards", "Which of the two has the LOWER rate?", data))
-    >>> front.UNSETTLED in html and "http" not in html
-    True
+    Given ``other``, a second fit of the same areas, it covers both; ``gallery`` has figures that are drawn already.
     """
     about = about or About()
     about.check(fit, other)

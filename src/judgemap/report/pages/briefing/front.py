@@ -49,11 +49,6 @@ def sentences(
 
     ``left_out`` counts the judges whose answers were left out. A fit that has not settled makes no claims. Of a large
     map, the ``regions`` are ranked.
-
-    >>> areas, data = jm.example_study(seed=1)
-    >>> sentences(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100))[0]
-    'Twelve judges compared 77 areas two at a time, 1,848 times in all, and said each time which of the two has the
-    lower rate.'
     """
     asked = _asked(fit, left_out)
     if not settled(fit):
