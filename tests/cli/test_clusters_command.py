@@ -51,11 +51,3 @@ def refused(result, sentence, folder):
     assert sentence in result.err
     assert result.err.count("\n") == 1
     assert not (folder / "results").exists()
-
-
-def test_bad_options(judgemap, edges, comparisons, tmp_path):
-    words = ["fit", comparisons, *edges, "-o", tmp_path / "results", *SHORT]
-    refused(judgemap(*words, "--model", "clusters", "--clusters", "9"), "6 areas cannot make 9 clusters", tmp_path)
-    refused(judgemap(*words, "--model", "clusters", "--sensitivity", "b=1"), "there is no hyperparameter 'b'", tmp_path)
-    refused(judgemap(*words, "--sensitivity", "chi=1", "--alpha", "2"), "which --alpha fixes", tmp_path)
-    refused(judgemap(*words, "--clusters", "2"), "needs --model clusters", tmp_path)

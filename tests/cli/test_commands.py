@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
+from typing import Literal, get_origin
 
 import pytest
 from typer.core import TyperGroup
@@ -82,7 +83,8 @@ def test_an_option_means_the_same_in_every_command():
         command = command.commands[words[1]] if len(words) > 1 else command
         for each in command.params:
             for option in each.opts:
-                kinds[option].add(each.type_descriptor.annotation)
+                kind = each.type_descriptor.annotation
+                kinds[option].add(str if get_origin(kind) is Literal else kind)  # one of some words is a word
     assert {option: found for option, found in kinds.items() if option.startswith("--") and len(found) > 1} == {}
 
 
@@ -129,26 +131,6 @@ def test_prior_is_drawn(judgemap, edges, tmp_path):
     result = judgemap("prior", *edges, "--of", "Cedar", "-o", tmp_path / "prior.svg")
     assert result.status == 0, result.err
     assert "<svg" in (tmp_path / "prior.svg").read_text()
-
-
-@pytest.mark.parametrize(
-    ("of", "picture", "words"), [("Cedr", "p.svg", "did you mean 'Cedar'"), ("Elm", "p.doc", ".svg")]
-)
-def test_prior_of_nothing(judgemap, edges, tmp_path, of, picture, words):
-    result = judgemap("prior", *edges, "--of", of, "-o", tmp_path / picture)
-    assert result.status == 2
-    assert words in result.err
-    assert not (tmp_path / picture).exists()
-
-
-@pytest.mark.parametrize("options", [["-o", "areas.csv"], ["-o", "pairs.csv", "--picture", "./edges.csv"]])
-def test_no_command_overwrites_what_it_reads(judgemap, edges, options, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    result = judgemap("schedule", *edges, *options, "--pairs", 10)
-    assert result.status == 2
-    assert "is a file that this command reads; name another one for the result" in result.err
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_file_that_is_there_is_replaced_only_by_force(judgemap, edges, tmp_path):

@@ -74,42 +74,6 @@ def test_a_map_with_an_island(judgemap, tmp_path):
     assert [(bridge.a, bridge.b) for bridge in jm.load_fit(tmp_path / "out").map.bridges] == [("e", "d")]
 
 
-def assert_refused(result, sentence, folder):
-    assert result.status == 2
-    assert result.err.startswith(f"judgemap: {sentence}")
-    assert result.err.count("\n") == 1, "one sentence, no traceback"
-    assert result.out == ""
-    assert not [path for path in folder.iterdir() if "results" in path.name], "no half-written output"
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["all.csv", "--edges", "edges.csv", "--winner-is", "worse"], "the winner's rate is 'lower' or 'higher', not"),
-        (["all.csv", "--edges", "edges.csv", "--prior", "exponential"], "these areas come from an edge list and have"),
-        (["all.csv", "--area-names", "areas.csv", "--areas", "x.gpkg"], "--area-names is for use without a map; with"),
-        (["all.csv"], "no areas were given; add --areas MAP, or --edges"),
-        (["all.csv", "--areas", "map.txt"], "map.txt: maps are read from"),
-        (["none.csv", "--edges", "edges.csv"], "none.csv: there is no such file"),
-        (["99.csv", "--edges", "edges.csv"], "99.csv line 2: area '99' is not"),
-        (["tied.csv", "--edges", "edges.csv"], "none of the 1 comparisons was decided"),
-    ],
-)
-@pytest.mark.usefixtures("edges", "comparisons")
-def test_mistakes(judgemap, tmp_path, monkeypatch, words, sentence):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "comparisons.csv").rename("all.csv")
-    (tmp_path / "map.txt").write_text("hello")
-    for name, row in (("99", "1,1,99,left"), ("tied", "1,1,2,tie")):
-        (tmp_path / f"{name}.csv").write_text(f"judge,left,right,outcome\n{row}\n")
-    assert_refused(judgemap("fit", *words, "-o", "results"), sentence, tmp_path)
-
-
-def test_output_that_is_somebody_elses(judgemap, edges, comparisons, tmp_path):
-    result = judgemap("fit", comparisons, *edges, "-o", tmp_path, *QUICK)
-    assert_refused(result, f"{tmp_path} is not empty and holds no fit", tmp_path)
-
-
 def test_from_the_shell(edges, comparisons, tmp_path):
     """The command in a process of its own; tests/installed and the tests of Ctrl-C let it finish."""
     words = [sys.executable, "-m", "judgemap", "fit", comparisons, *edges, "-o", tmp_path / "results", "--model", "x"]

@@ -43,25 +43,6 @@ def test_a_table_with_columns_of_other_names(judgemap, tmp_path, monkeypatch):
     assert judgemap(*next_words(result.out), *QUICK).status == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["speedybbt", "none.rda"], "there is no such file"),
-        (["interface", "none.zip"], "there is no such file"),
-        (["table", "none.csv"], "there is no such file"),
-        (["interface", "none.zip", "--id", "email"], "is not one of 'item_id', 'name', 'display_name'"),
-        (["table", "none.csv", "--ones", "third"], "is not one of 'first', 'second'"),
-        (["speedybbt", str(R / "list.rda"), "--winner-is", "worse"], "is not one of 'lower', 'higher'"),
-    ],
-)
-def test_mistakes(judgemap, tmp_path, monkeypatch, words, sentence):
-    monkeypatch.chdir(tmp_path)
-    result = judgemap("import", *words, "-o", "out")
-    assert result.status == 2
-    assert sentence in result.err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_results_in_another_format(judgemap, results, tmp_path):
     assert judgemap("export", results, "-o", tmp_path / "a.parquet").status == 0
     there = pd.read_csv(results / "areas.csv")

@@ -54,29 +54,6 @@ def test_a_pilot(judgemap, edges, results):
     assert "Note: The pilot's own answers are not counted" in result.out
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--judges", "0"], "the number of judges must be at least 1, not 0"),
-        (["--answer-seconds", "0"], "the seconds that an answer takes must be a positive number, not 0"),
-        (["--designs", ","], "no design was named; the designs are"),
-        (["--pilot", "nowhere"], "nowhere holds no fit"),
-        (["-o", "plan.pdf"], "plan.pdf: a plan is an .html page"),
-        (["-o", "nowhere/plan.html"], "there is no folder nowhere to write plan.html into"),
-        (["-o", "."], ".: a plan is an .html page"),
-    ],
-)
-def test_mistakes(judgemap, edges, tmp_path, monkeypatch, words, sentence):
-    monkeypatch.chdir(tmp_path)
-    before = set(tmp_path.iterdir())
-    result = judgemap("plan", *edges, *QUICK, "-o", "results.html", *words)
-    assert result.status == 2
-    assert result.err.startswith(f"judgemap: {sentence}")
-    assert result.err.count("\n") == 1, "one sentence, no traceback"
-    assert result.out == ""
-    assert set(tmp_path.iterdir()) == before, "no half-written output"
-
-
 def test_ctrl_c_is_a_sentence(judgemap, edges, tmp_path, monkeypatch):
     def press(*_given, **_more):
         raise KeyboardInterrupt

@@ -54,36 +54,6 @@ def test_weights_of_ones_own(judgemap, edges, tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--knows", "strange.csv"], "strange.csv line 2: area 'Oak' is not in the list of areas"),
-        (["--weights", "zero.csv"], "zero.csv: all weights are zero"),
-        (["--design", "adaptive"], "the adaptive design chooses each pair after the last answer"),
-        (["--repeats", "0.9"], "planned repeats may be up to a third of the list, received 0.9"),
-        (["--picture", "nowhere/asked.svg"], "there is no folder nowhere to write asked.svg into"),
-        (["--areas", "x.gpkg"], "--area-names is for use without a map; with a map, choose its column with --name"),
-    ],
-)
-def test_mistakes(judgemap, edges, tmp_path, monkeypatch, words, sentence):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "strange.csv").write_text("area\nOak\n")
-    (tmp_path / "zero.csv").write_text("area_a,area_b,weight\n1,2,0\n")
-    before = set(tmp_path.iterdir())
-    result = judgemap("schedule", *edges, "--pairs", "30", "-o", "list.csv", *SEED, *words)
-    assert result.status == 2
-    assert result.err.startswith(f"judgemap: {sentence}")
-    assert result.err.count("\n") == 1, "one sentence, no traceback"
-    assert result.out == ""
-    assert set(tmp_path.iterdir()) == before, "no half-written output"
-
-
-def test_an_earlier_list_survives_a_mistake(judgemap, edges, tmp_path):
-    (tmp_path / "list.csv").write_text("mine")
-    assert judgemap("schedule", *edges, "--pairs", "2", "-o", tmp_path / "list.csv").status == 2
-    assert (tmp_path / "list.csv").read_text() == "mine"
-
-
 def test_a_judge_who_knows_what_is_around_home(judgemap, edges, tmp_path):
     words = ["schedule", *edges, "--pairs", "9", "--home", "Ash", "-o", tmp_path / "list.csv", "--force", *SEED]
     result = judgemap(*words, "--around", "3")
