@@ -93,8 +93,7 @@ class Laplace:
 
     def noise(self, rng: np.random.Generator, chains: int) -> FloatArray:
         """Draw standard normal coordinates, (areas, chains), that do not depend on the choice of eigenvectors."""
-        noise: FloatArray = self.Q.T @ rng.standard_normal((len(self.g), chains))
-        return noise
+        return self.Q.T @ rng.standard_normal((len(self.g), chains))
 
     def draw(self, rng: np.random.Generator, chains: int, spread: float) -> tuple[FloatArray, FloatArray]:
         """Draw (strengths, log α²) for each chain, ``spread`` times as dispersed as the approximation."""
@@ -284,8 +283,7 @@ def _at(model: Model, variance: float, near: Gaussian | None) -> Gaussian:
 
 
 def _gradient(counts: PairCounts, precision: FloatArray, mean: FloatArray, chance: FloatArray) -> FloatArray:
-    gradient: FloatArray = counts.onto_areas(counts.wins - counts.n * chance) - precision @ mean
-    return gradient
+    return counts.onto_areas(counts.wins - counts.n * chance) - precision @ mean
 
 
 def _at_mode(model: Model, variance: float) -> Gaussian:
@@ -320,5 +318,4 @@ def _moments(counts: PairCounts, at: Gaussian) -> tuple[FloatArray, FloatArray]:
 def mean_chance(mean: ArrayLike, variance: ArrayLike) -> FloatArray:
     """E logit⁻¹(d) for d ~ N(mean, variance), by Gauss-Hermite quadrature: the chance of a future answer."""
     centre, spread = np.asarray(mean, dtype=np.float64), np.sqrt(np.asarray(variance, dtype=np.float64))
-    result: FloatArray = expit(centre[..., None] + spread[..., None] * PLACES) @ (SHARES / SHARES.sum())
-    return result
+    return expit(centre[..., None] + spread[..., None] * PLACES) @ (SHARES / SHARES.sum())

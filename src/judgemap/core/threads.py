@@ -20,8 +20,7 @@ def pieces(length: int, size: int) -> list[slice]:
 
 def one_thread() -> AbstractContextManager[object]:
     """Keep BLAS to one thread inside a ``with`` block."""
-    limit: AbstractContextManager[object] = _libraries().limit(limits=1)
-    return limit
+    return _libraries().limit(limits=1)
 
 
 @cache

@@ -112,15 +112,13 @@ class _Judge:
 
     def e(self, v: FloatArray) -> FloatArray:
         """X_k μ_k, (points, rows)."""
-        view: FloatArray = self.d + v[:, : self.views] @ self.rows.B.T
-        return view
+        return self.d + v[:, : self.views] @ self.rows.B.T
 
     def steepness(self, v: FloatArray) -> FloatArray:
         """Return a_k, (points, 1)."""
         if self.attention is None:
             return np.ones((len(v), 1))
-        steep: FloatArray = 1 + self.shared.attention_sd * v[:, [self.attention]]
-        return steep
+        return 1 + self.shared.attention_sd * v[:, [self.attention]]
 
     def eta(self, v: FloatArray) -> FloatArray:
         """η, (points, rows)."""
@@ -138,8 +136,7 @@ class _Judge:
     def log_posterior(self, v: FloatArray) -> FloatArray:
         """Return log p(y_k | v) − |v|²/2, by point."""
         rows = log_likelihood(self.rows.answers, self.parts.ties, self.eta(v).T, self.p, self.lapse(v))
-        value: FloatArray = rows.sum(axis=0) - (v**2).sum(axis=1) / 2
-        return value
+        return rows.sum(axis=0) - (v**2).sum(axis=1) / 2
 
     def linear(self, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return ∂ℓ/∂η and W by row, and J, (rows, unknowns), at one point."""
@@ -220,15 +217,13 @@ def _factor(H: FloatArray) -> FloatArray:
 
 def _solve(L: FloatArray, b: FloatArray) -> FloatArray:
     """Solve LLᵀx = b; for matrices as small as these, scipy's own function spends most of its time on checks."""
-    x: FloatArray = lapack.dpotrs(L.T, b, lower=0)[0]
-    return x
+    return lapack.dpotrs(L.T, b, lower=0)[0]
 
 
 def _log_t(z: FloatArray) -> FloatArray:
     """Student's log-density with `TAILS` degrees of freedom; scipy.stats has it too but is slow to load."""
     constant = gammaln((TAILS + 1) / 2) - gammaln(TAILS / 2) - np.log(TAILS * np.pi) / 2
-    density: FloatArray = constant - (TAILS + 1) / 2 * np.log1p(z**2 / TAILS)
-    return density
+    return constant - (TAILS + 1) / 2 * np.log1p(z**2 / TAILS)
 
 
 LEAST_SPREAD = 1e-9

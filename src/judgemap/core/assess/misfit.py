@@ -224,8 +224,7 @@ def sharpness(strengths: FloatArray, edges: IntArray, C: FloatArray) -> FloatArr
     """
     a, b = np.asarray(edges).T
     z2 = (strengths[:, a] - strengths[:, b]) ** 2 / (C[a, a] + C[b, b] - 2 * C[a, b])
-    share: FloatArray = (z2**2).mean(axis=1) / np.maximum(z2.mean(axis=1) ** 2, np.finfo(float).tiny)
-    return share
+    return (z2**2).mean(axis=1) / np.maximum(z2.mean(axis=1) ** 2, np.finfo(float).tiny)
 
 
 def log_evidence(model: Model) -> float:
@@ -311,8 +310,7 @@ def differ_share(
         r = gained - np.bincount(of_second, excess, len(met))
         if C is None:
             return np.bincount(met // size[1], r * r, size[0]).astype(np.float64)
-        squares: FloatArray = ((r.reshape(size) @ C) * r.reshape(size)).sum(axis=1)
-        return squares
+        return ((r.reshape(size) @ C) * r.reshape(size)).sum(axis=1)
 
     above = 0
     for draw in strengths:

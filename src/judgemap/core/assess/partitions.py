@@ -24,8 +24,7 @@ def canonical(partition: IntArray) -> IntArray:
     >>> canonical(np.array([7, 2, 7, 5]))
     array([0, 1, 0, 2])
     """
-    renumbered: IntArray = canonical_draws(np.asarray(partition)[None])[0]
-    return renumbered
+    return canonical_draws(np.asarray(partition)[None])[0]
 
 
 def canonical_draws(labels: IntArray) -> IntArray:
@@ -60,14 +59,12 @@ def co_clustering(labels: IntArray) -> FloatArray:
         # Single precision is exact here: it counts draws, and holds every integer up to 2²⁴.
         member = member[member.any(axis=1)].astype(np.float32)
         together += member.T @ member
-    shares: FloatArray = together / len(labels)
-    return shares
+    return together / len(labels)
 
 
 def cluster_counts(labels: IntArray) -> FloatArray:
     """P(k clusters) for k = 0, 1, …."""
-    chance: FloatArray = np.bincount(canonical_draws(labels).max(axis=1) + 1) / len(labels)
-    return chance
+    return np.bincount(canonical_draws(labels).max(axis=1) + 1) / len(labels)
 
 
 def contingency(a: IntArray, b: IntArray) -> IntArray:
@@ -158,8 +155,7 @@ def order_by_risk(partition: IntArray, risk: FloatArray) -> IntArray:
 def risk_of_clusters(partition: IntArray, risk: FloatArray) -> FloatArray:
     """Mean risk of each cluster's areas in every draw, (draws, clusters), clusters in the order of their labels."""
     member = (np.unique(partition)[:, None] == partition).astype(np.float64)
-    means: FloatArray = risk @ (member / member.sum(axis=1, keepdims=True)).T
-    return means
+    return risk @ (member / member.sum(axis=1, keepdims=True)).T
 
 
 def membership(partition: IntArray, labels: IntArray) -> FloatArray:
@@ -184,8 +180,7 @@ def membership(partition: IntArray, labels: IntArray) -> FloatArray:
         cluster = cluster_of[draw]
         areas = np.flatnonzero(cluster >= 0)
         belongs[areas, cluster[areas]] += weight
-    chance: FloatArray = belongs / times.sum()
-    return chance
+    return belongs / times.sum()
 
 
 class Between(NamedTuple):
@@ -344,8 +339,7 @@ class _Information:
 
     def costs(self, area: int) -> FloatArray:
         shared = self.step[self.table[self.rows[area]]].sum(axis=0) / self.n_draws
-        costs: FloatArray = self.step[self.size] - 2 * shared
-        return costs
+        return self.step[self.size] - 2 * shared
 
     def join_costs(self, slot: int) -> FloatArray:
         own, table = self.size[slot], self.table
@@ -353,8 +347,7 @@ class _Information:
         most = len(self.f) - 1
         joined = self.f[np.minimum(table + table[:, [slot]], most)].sum(axis=0)
         shared = (joined - alone - alone[slot]) / self.n_draws
-        costs: FloatArray = self.f[np.minimum(self.size + own, most)] - self.f[self.size] - self.f[own] - 2 * shared
-        return costs
+        return self.f[np.minimum(self.size + own, most)] - self.f[self.size] - self.f[own] - 2 * shared
 
 
 class _Pairs:
@@ -373,12 +366,10 @@ class _Pairs:
         self.member[area, slot] += by
 
     def costs(self, area: int) -> FloatArray:
-        costs: FloatArray = self.price[area] @ self.member
-        return costs
+        return self.price[area] @ self.member
 
     def join_costs(self, slot: int) -> FloatArray:
-        costs: FloatArray = self.member[:, slot] @ self.price @ self.member
-        return costs
+        return self.member[:, slot] @ self.price @ self.member
 
 
 def _descend(cost: _Information | _Pairs, start: IntArray, n_clusters: int | None) -> IntArray:

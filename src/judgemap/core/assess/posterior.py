@@ -35,8 +35,7 @@ class Summary:
     @property
     def rank(self) -> IntArray:
         """The place of each area by its median risk, 1 for the highest: the one order that every table and map uses."""
-        place: IntArray = ranks(self.median[None])[0]
-        return place
+        return ranks(self.median[None])[0]
 
 
 def summarise(risk: FloatArray, top: int = 10) -> Summary:
@@ -86,8 +85,7 @@ def by_risk(risk: ArrayLike) -> IntArray:
     >>> by_risk([0.5, 2.0, 0.5])
     array([1, 0, 2])
     """
-    order: IntArray = np.argsort(-np.asarray(risk), axis=-1, kind="stable")
-    return order
+    return np.argsort(-np.asarray(risk), axis=-1, kind="stable")
 
 
 def ranks(risk: FloatArray) -> IntArray:
@@ -107,8 +105,7 @@ def p_top(risk: FloatArray, k: int) -> FloatArray:
     """P(area is among the k areas of highest risk), for each area."""
     if not 1 <= k <= risk.shape[1]:
         raise ValueError(f"k must lie in 1 … {risk.shape[1]}, received {k}")
-    share: FloatArray = (ranks(risk) <= k).mean(axis=0)
-    return share
+    return (ranks(risk) <= k).mean(axis=0)
 
 
 def p_tops(risk: FloatArray, sizes: Sequence[int]) -> dict[int, FloatArray]:

@@ -99,8 +99,7 @@ def _log_likelihood(theta: FloatArray, held: Held, counts: Counts) -> FloatArray
     fixed = special.gammaln(y + size) - special.gammaln(size) - special.gammaln(y + 1) + y * (level - np.log(size))
     tilt = b[:, :, None] * held.z
     ratio = np.log1p(np.exp(level - np.log(size))[:, :, None] * np.exp(tilt))
-    likely: FloatArray = fixed[:, :, None] + y[:, None] * tilt - (y + size)[:, :, None] * ratio + held.log_weights
-    return likely
+    return fixed[:, :, None] + y[:, None] * tilt - (y + size)[:, :, None] * ratio + held.log_weights
 
 
 def log_posterior(theta: FloatArray, held: Held, counts: Counts) -> FloatArray:
@@ -131,8 +130,7 @@ def _draw_parameters(rng: np.random.Generator, held: Held, counts: Counts) -> Fl
         theta, weights = _propose(rng, centre, factor, many, held, counts)
         effective = 1 / (weights**2).sum() / many
         if many == DRAWS and effective >= LEAST:
-            chosen: FloatArray = theta[rng.choice(DRAWS, DRAWS, p=weights)]
-            return chosen
+            return theta[rng.choice(DRAWS, DRAWS, p=weights)]
         centre = weights @ theta
         away = (theta - centre) * np.sqrt(weights)[:, None]
         factor = np.asarray(WIDER * np.linalg.cholesky(away.T @ away + 1e-6 * np.eye(3)), dtype=np.float64)

@@ -147,8 +147,7 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float:
 def _mean_ranks(values: ArrayLike) -> FloatArray:
     _, place, size = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True, return_counts=True)
     last = np.cumsum(size)
-    result: FloatArray = (last - (size - 1) / 2)[place]
-    return result
+    return (last - (size - 1) / 2)[place]
 
 
 class Likeness(NamedTuple):

@@ -86,8 +86,7 @@ def expected_information(sd: FloatArray) -> FloatArray:
         x = reach * node
         p = expit(x)
         total += p * (1 - p) * np.exp(-((x / sd) ** 2) / 2)
-    result: FloatArray = total * reach / (80 * sd * np.sqrt(2 * np.pi))
-    return result
+    return total * reach / (80 * sd * np.sqrt(2 * np.pi))
 
 
 def problem(

@@ -189,8 +189,7 @@ def _balanced_pairs(
         if len(near := pool[~np.isin(pool, met)]):
             return near
         others = rng.permutation(np.setdiff1d(design.areas, met))
-        least: IntArray = others[counts[others] == counts[others].min(initial=counts.max())]
-        return least
+        return others[counts[others] == counts[others].min(initial=counts.max())]
 
     while True:
         level = counts[design.areas]

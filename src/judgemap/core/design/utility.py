@@ -91,8 +91,7 @@ def centred_trace(V: FloatArray) -> float:
 def centred_square(V: FloatArray) -> FloatArray:
     """VKV = (KV)ᵀ(KV), because K² = K; NumPy halves the work when it sees a matrix times its own transpose."""
     centred = V - V.mean(axis=0)
-    square: FloatArray = centred.T @ centred
-    return square
+    return centred.T @ centred
 
 
 def contrasts(M: FloatArray) -> FloatArray:
@@ -141,8 +140,7 @@ def judge_information(pairs: IntArray, strengths: FloatArray, views: FloatArray)
     if n_answers < n_areas:
         factor = linalg.cholesky(X @ views @ X.T + np.diag(1 / weights), lower=True)
         half = linalg.solve_triangular(factor, X, lower=True)
-        information: FloatArray = half.T @ half
-        return information
+        return half.T @ half
     S = X.T @ (weights[:, None] * X)
     information = linalg.solve(np.eye(n_areas) + S @ views, S)
     return (information + information.T) / 2
@@ -158,8 +156,7 @@ def endless_information(views: FloatArray) -> FloatArray:
     """
     if not views.any():
         return EVERYTHING * centred(np.eye(len(views)))
-    inverted: FloatArray = np.linalg.pinv(centred(views), hermitian=True).astype(np.float64)
-    return inverted
+    return np.linalg.pinv(centred(views), hermitian=True).astype(np.float64)
 
 
 def known_by(
@@ -184,5 +181,4 @@ def known_by(
 def centred(V: FloatArray) -> FloatArray:
     """KVK."""
     half = V - V.mean(axis=0)
-    whole: FloatArray = half - half.mean(axis=1, keepdims=True)
-    return whole
+    return half - half.mean(axis=1, keepdims=True)

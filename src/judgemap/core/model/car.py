@@ -59,8 +59,7 @@ class IntrinsicCar:
     def precision(self, vectors: FloatArray) -> FloatArray:
         """C⁻¹ times each column."""
         levels = self._sums(vectors) / self.sizes[:, None] ** 2
-        product: FloatArray = self.scale * (self.laplacian @ vectors) + levels[self.part]
-        return product
+        return self.scale * (self.laplacian @ vectors) + levels[self.part]
 
     def _sums(self, vectors: FloatArray) -> FloatArray:
         """Add up each column over the areas of each part."""
@@ -75,8 +74,7 @@ class IntrinsicCar:
         return self._centred(solved)
 
     def _centred(self, vectors: FloatArray) -> FloatArray:
-        centred: FloatArray = vectors - (self._sums(vectors) / self.sizes[:, None])[self.part]
-        return centred
+        return vectors - (self._sums(vectors) / self.sizes[:, None])[self.part]
 
     @cached_property
     def _grounded(self) -> SuperLU:

@@ -72,8 +72,7 @@ class ClusterPrior:
 
     def link_weights(self) -> FloatArray:
         """w(i, j) ∝ P(θ_i = j), one row per area: h(i, j), and β on the diagonal."""
-        weights: FloatArray = self.affinity + self.beta * np.eye(self.n_areas)
-        return weights
+        return self.affinity + self.beta * np.eye(self.n_areas)
 
 
 def window(graph: AreaGraph, reach: int) -> FloatArray:
@@ -108,8 +107,7 @@ def labels_of_links(links: IntArray) -> IntArray:
         least = np.minimum(least, least[jump])
         jump = jump[jump]
     _, first, cluster = np.unique(least[jump], return_index=True, return_inverse=True)
-    labels: IntArray = np.argsort(np.argsort(first))[cluster]
-    return labels
+    return np.argsort(np.argsort(first))[cluster]
 
 
 def marginal_constants(prior: ClusterPrior) -> FloatArray:
@@ -118,14 +116,13 @@ def marginal_constants(prior: ClusterPrior) -> FloatArray:
     lnΓ(a0 + n/2) − lnΓ(a0) + a0 ln b0 + ½ ln(κ0/(κ0 + n)) − (n/2) ln 2π.
     """
     n = np.arange(prior.n_areas + 1)
-    constants: FloatArray = (
+    return (
         gammaln(prior.a0 + n / 2)
         - gammaln(prior.a0)
         + prior.a0 * np.log(prior.b0)
         + np.log(prior.kappa0 / (prior.kappa0 + n)) / 2
         - n / 2 * np.log(2 * np.pi)
     )
-    return constants
 
 
 def log_marginal(prior: ClusterPrior, strengths: FloatArray) -> float:

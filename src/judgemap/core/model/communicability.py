@@ -178,8 +178,7 @@ def _root_of_diagonal_from_below(A: sparse.csr_array) -> FloatArray:
     A2 = (A @ A).tocsr()
     # A is symmetric, so row sums of A² ∘ A and A² ∘ A² are the diagonals of A³ and A⁴, without another product.
     twice, thrice, four = A2.diagonal(), (A2 * A).sum(axis=1), (A2 * A2).sum(axis=1)
-    root: FloatArray = np.sqrt(1 + twice / 2 + thrice / 6 + four / 24)
-    return root
+    return np.sqrt(1 + twice / 2 + thrice / 6 + four / 24)
 
 
 def _rows_of_exponential(A: sparse.csr_array, rows: IntArray, scale: FloatArray) -> sparse.coo_array:

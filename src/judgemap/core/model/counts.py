@@ -259,8 +259,7 @@ def differences(counts: PairCounts, strengths: FloatArray) -> FloatArray:
 def log_likelihood(counts: PairCounts, strengths: FloatArray) -> FloatArray:
     """ℓ = Σ y d − n log(1 + e^d), d = λ_first − λ_second. Areas are the first axis; other axes are kept."""
     d = differences(counts, strengths)
-    result: FloatArray = counts.wins @ d - counts.n @ np.logaddexp(0.0, d)
-    return result
+    return counts.wins @ d - counts.n @ np.logaddexp(0.0, d)
 
 
 def score(counts: PairCounts, strengths: FloatArray) -> FloatArray:

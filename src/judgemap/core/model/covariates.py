@@ -28,8 +28,7 @@ def standardised(values: FloatArray) -> FloatArray:
     spread = centred.std(axis=0)
     if not (np.isfinite(spread) & (spread > 0)).all():
         raise ValueError("a covariate must have a finite number for every area, and not the same for all")
-    scaled: FloatArray = centred / spread
-    return scaled
+    return centred / spread
 
 
 def with_covariates(covariance: Covariance, Z: FloatArray, g: float = SPREAD) -> Covariance:
@@ -53,8 +52,7 @@ def draw_effects(
     factor = linalg.cholesky(Z.T @ pull + np.eye(Z.shape[1]) / g, lower=True)  # V⁻¹ = L Lᵀ
     mean = linalg.cho_solve((factor, True), (strengths @ pull).T)
     noise = linalg.solve_triangular(factor, rng.standard_normal(mean.shape), lower=True, trans="T")
-    effects: FloatArray = (mean + np.sqrt(variance) * noise).T
-    return effects
+    return (mean + np.sqrt(variance) * noise).T
 
 
 def carried(Z: FloatArray, effects: FloatArray, strengths: FloatArray) -> FloatArray:
@@ -64,5 +62,4 @@ def carried(Z: FloatArray, effects: FloatArray, strengths: FloatArray) -> FloatA
     """
     fitted = effects @ Z.T
     by, rest = fitted.var(axis=1), (strengths - fitted).var(axis=1)
-    share: FloatArray = by / (by + rest)
-    return share
+    return by / (by + rest)

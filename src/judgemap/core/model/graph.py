@@ -51,8 +51,7 @@ class AreaGraph:
 
     def adjacency(self) -> FloatArray:
         """Return A as a dense symmetric matrix of zeros and ones."""
-        dense: FloatArray = self.sparse_adjacency().toarray()
-        return dense
+        return self.sparse_adjacency().toarray()
 
     def components(self) -> IntArray:
         """Label the connected parts, numbered in the order of their first area."""
@@ -67,8 +66,7 @@ class AreaGraph:
         order = sparse.csgraph.breadth_first_order(
             self.sparse_adjacency(), area, directed=False, return_predecessors=False
         )
-        nearest: IntArray = order[:count].astype(np.int64)
-        return nearest
+        return order[:count].astype(np.int64)
 
     def among(self, areas: IntArray) -> "AreaGraph":
         """Return the graph of some areas alone, numbered in the order given.
@@ -83,7 +81,4 @@ class AreaGraph:
 
     def distances(self) -> FloatArray:
         """Count the edges on the shortest path between every two areas; inf if there is none."""
-        steps: FloatArray = sparse.csgraph.shortest_path(
-            self.sparse_adjacency(), method="D", directed=False, unweighted=True
-        )
-        return steps
+        return sparse.csgraph.shortest_path(self.sparse_adjacency(), method="D", directed=False, unweighted=True)

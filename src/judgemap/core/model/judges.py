@@ -104,8 +104,7 @@ class Reach:
 
     def known(self, centre: IntArray, reach: IntArray) -> BoolArray:
         """Say which areas are known from these centres within this reach; the last axis is the area."""
-        inside: BoolArray = self.steps[centre] <= reach[..., None]
-        return inside
+        return self.steps[centre] <= reach[..., None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,8 +201,7 @@ class Panel(NamedTuple):
     @property
     def map(self) -> FloatArray:
         """The panel's map, λ + mean u_k, with every judge counting equally."""
-        mean: FloatArray = self.strengths + self.views.mean(axis=0)
-        return mean
+        return self.strengths + self.views.mean(axis=0)
 
 
 def answer(
@@ -220,5 +218,4 @@ def answer(
     u = rng.random(len(eta))
     attentive = np.where(u < first, 1, np.where(u < first + tie, 0, -1))
     lapsed = rng.random(len(eta)) < panel.lapse[judge]
-    choice: IntArray = np.where(lapsed, 2 * rng.integers(2, size=len(eta)) - 1, attentive)
-    return choice
+    return np.where(lapsed, 2 * rng.integers(2, size=len(eta)) - 1, attentive)

@@ -40,8 +40,7 @@ def level_lengths(points: FloatArray, length: float) -> FloatArray:
         raise ValueError(f"the length scale must be a positive number, received {length}")
     width = float(np.ptp(points, axis=0).max()) / 2
     levels = int(np.floor(np.log2(max(width / length, 1.0)))) + 1
-    lengths: FloatArray = length * np.exp2(np.arange(levels))
-    return lengths
+    return length * np.exp2(np.arange(levels))
 
 
 def correlation(distance: FloatArray, lengths: FloatArray) -> FloatArray:
@@ -76,8 +75,7 @@ class MultiResolution:
 
     def precision(self, vectors: FloatArray) -> FloatArray:
         """C⁻¹ times each column."""
-        product: FloatArray = self._transposed @ (self.root @ vectors)
-        return product
+        return self._transposed @ (self.root @ vectors)
 
 
 def coarse_to_fine(points: FloatArray) -> IntArray:

@@ -160,13 +160,11 @@ class Terms(NamedTuple):
 
     def log_density(self, tau: FloatArray) -> FloatArray:
         """Return log p(τ), up to a constant."""
-        density: FloatArray = self.power * tau - self.inverse * np.exp(-tau) - self.direct * np.exp(tau)
-        return density
+        return self.power * tau - self.inverse * np.exp(-tau) - self.direct * np.exp(tau)
 
     def slope(self, tau: FloatArray) -> FloatArray:
         """Return the derivative of log p(τ)."""
-        slope: FloatArray = self.power + self.inverse * np.exp(-tau) - self.direct * np.exp(tau)
-        return slope
+        return self.power + self.inverse * np.exp(-tau) - self.direct * np.exp(tau)
 
     def given(self, n: float, size: float) -> "Terms":
         """Return the density given n strengths λ ~ N(0, α²C) with λᵀC⁻¹λ = ``size``."""

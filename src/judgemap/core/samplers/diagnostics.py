@@ -142,8 +142,7 @@ def _autocovariance(draws: FloatArray) -> FloatArray:
     spectrum = np.fft.rfft(draws - draws.mean(axis=2, keepdims=True), n=length, axis=2)
     squares = np.square(spectrum.view(np.float64)).mean(axis=1)
     power = squares[:, ::2] + squares[:, 1::2]
-    result: FloatArray = np.fft.irfft(power, n=length, axis=1)[:, :n] / n
-    return result
+    return np.fft.irfft(power, n=length, axis=1)[:, :n] / n
 
 
 def _autocorrelation_time(rho: FloatArray) -> FloatArray:

@@ -74,8 +74,7 @@ def draw_gaussian(rng: np.random.Generator, precision: FloatArray, linear: Float
     if failed:
         raise FloatingPointError("the precision of the strengths is not positive definite in double precision")
     half, _ = lapack.dtrtrs(factor, linear, lower=1)
-    draw: FloatArray = lapack.dtrtrs(factor, half + rng.standard_normal(len(linear)), lower=1, trans=1)[0]
-    return draw
+    return lapack.dtrtrs(factor, half + rng.standard_normal(len(linear)), lower=1, trans=1)[0]
 
 
 def draw_log_variance(

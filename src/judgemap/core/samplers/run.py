@@ -94,14 +94,12 @@ class Draws:
     @property
     def centred(self) -> FloatArray:
         """λ − mean(λ), the part of the strengths that comparisons say something about."""
-        centred: FloatArray = self.strengths - self.strengths.mean(axis=2, keepdims=True)
-        return centred
+        return self.strengths - self.strengths.mean(axis=2, keepdims=True)
 
     @cached_property
     def level(self) -> FloatArray:
         """The mean strength of each draw, (chain, draw)."""
-        mean: FloatArray = self.strengths.mean(axis=2, dtype=np.float64)
-        return mean
+        return self.strengths.mean(axis=2, dtype=np.float64)
 
     @property
     def divergences(self) -> NDArray[np.int64]:
@@ -148,8 +146,7 @@ class Draws:
 
 
 def _moves(draws: FloatArray) -> BoolArray:
-    moving: BoolArray = np.ptp(draws, axis=(0, 1)) > 0
-    return moving
+    return np.ptp(draws, axis=(0, 1)) > 0
 
 
 Watcher = Callable[[Draws, int], None]

@@ -39,8 +39,7 @@ class HMCState(NamedTuple):
 
 def jitter(rng: np.random.Generator, chains: int) -> FloatArray:
     """Draw how far each chain turns, as a share of a quarter turn: varied, so that no chain returns to its start."""
-    share: FloatArray = 1 + JITTER * rng.uniform(-1, 1, chains)
-    return share
+    return 1 + JITTER * rng.uniform(-1, 1, chains)
 
 
 class Split(NamedTuple):
@@ -105,7 +104,7 @@ def settle(rng: np.random.Generator, state: S, proposed: S, change: FloatArray) 
     change = np.where(broken, -np.inf, np.minimum(change, 0.0))
     accepted = np.log(rng.random(len(change))) < change
     kept = type(state)._make(np.where(accepted, new, old) for new, old in zip(proposed, state, strict=True))
-    return kept._replace(acceptance=np.exp(change), divergences=state.divergences + broken)  # type: ignore[no-any-return]
+    return kept._replace(acceptance=np.exp(change), divergences=state.divergences + broken)
 
 
 def choose_kicks(

@@ -154,8 +154,7 @@ def _known_pairs(rng: np.random.Generator, setting: Setting, asked: PanelAnswers
     """Let each judge know the part of the map around a home, and say which of the pairs lie in it."""
     distance = _distance_share(setting.graph)[_homes(rng, setting)]
     knows = distance <= np.quantile(distance, KNOWN, axis=1, keepdims=True)
-    sure: BoolArray = knows[asked.judge, asked.left] & knows[asked.judge, asked.right]
-    return sure
+    return knows[asked.judge, asked.left] & knows[asked.judge, asked.right]
 
 
 def hot_spots(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
@@ -254,5 +253,4 @@ def _distance_share(graph: AreaGraph) -> FloatArray:
     """Borders between two areas, as a share of the maximum; unreachable areas count as the maximum."""
     distance = graph.distances()
     most = distance[np.isfinite(distance)].max()
-    share: FloatArray = np.minimum(distance, most) / max(most, 1.0)
-    return share
+    return np.minimum(distance, most) / max(most, 1.0)

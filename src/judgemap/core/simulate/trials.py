@@ -52,8 +52,7 @@ def draw_pairs(rng: np.random.Generator, n_areas: int, size: int) -> IntArray:
 def answer(rng: np.random.Generator, pairs: IntArray, strengths: FloatArray) -> BoolArray:
     """Say for each pair whether its left area wins: P = logit⁻¹(λ_left − λ_right)."""
     chance = expit(strengths[pairs[:, 0]] - strengths[pairs[:, 1]])
-    won: BoolArray = rng.random(len(pairs)) < chance
-    return won
+    return rng.random(len(pairs)) < chance
 
 
 def simulate_counts(
@@ -209,8 +208,7 @@ def _reach(lengths: FloatArray, curves: FloatArray, levels: FloatArray) -> Float
     ):  # for a curve that starts below its level; the result is 0 whatever comes out here
         share = np.minimum((from_y - np.log(levels)) / (from_y - np.log(steady[rows, after])), 1.0)
         between = np.exp(from_x + share * (np.log(lengths[after]) - from_x))
-    found: FloatArray = np.where(reached[:, 0], 0.0, np.where(reached.any(axis=1), between, np.inf))
-    return found
+    return np.where(reached[:, 0], 0.0, np.where(reached.any(axis=1), between, np.inf))
 
 
 def length_for_the_same(

@@ -116,8 +116,7 @@ def judged(rng: np.random.Generator, setting: Setting, strengths: FloatArray, ju
 def scaled(values: FloatArray, sd: float) -> FloatArray:
     """Centre values, and give them a standard deviation over the areas."""
     centred = values - values.mean()
-    result: FloatArray = sd * centred / centred.std()
-    return result
+    return sd * centred / centred.std()
 
 
 def _measured(values: FloatArray, _rng: np.random.Generator, setting: Setting) -> FloatArray:
@@ -131,8 +130,7 @@ class _FromPrior:
         self.name, self.graph, self.points = name, graph, points
 
     def __call__(self, rng: np.random.Generator, setting: Setting) -> FloatArray:
-        drawn: FloatArray = setting.alpha * self._covariance.draw(rng, 1)[0]
-        return drawn
+        return setting.alpha * self._covariance.draw(rng, 1)[0]
 
     @cached_property
     def _covariance(self) -> Covariance:

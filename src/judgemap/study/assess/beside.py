@@ -83,8 +83,7 @@ class Grouping:
         """Return the mean of each group (column) in every row of values of the areas, a few rows at a time."""
         shares, (rows, areas) = self.shares, values.shape
         parts = [shares @ values[part].T for part in pieces(rows, max(1, AT_A_TIME // areas))]
-        means: FloatArray = np.concatenate(parts, axis=1).T
-        return means
+        return np.concatenate(parts, axis=1).T
 
 
 def group_areas(areas: Areas, by: "str | Path | Sequence[str]", *, weights: str = EQUAL) -> Grouping:

@@ -191,8 +191,7 @@ def _some(draws: FloatArray) -> FloatArray:
 
 
 def _upper(matrix: FloatArray) -> FloatArray:
-    values: FloatArray = matrix[np.triu_indices(len(matrix), 1)]
-    return values
+    return matrix[np.triu_indices(len(matrix), 1)]
 
 
 def _mean(values: np.ndarray) -> float:

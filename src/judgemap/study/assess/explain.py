@@ -154,8 +154,7 @@ class Explanation:
         least, most = self.risk_edges[[0, -1]]
         place = np.clip(((self.fit.risk - least) * (BINS / (most - least))).astype(np.int64), 0, BINS - 1)
         counts = np.bincount((np.arange(size) * BINS + place).ravel(), minlength=size * BINS).reshape(size, BINS)
-        shares: IntArray = np.rint(1000 * counts / draws).astype(np.int64)
-        return shares
+        return np.rint(1000 * counts / draws).astype(np.int64)
 
     @cached_property
     def top(self) -> Mapping[int, FloatArray]:
@@ -259,8 +258,7 @@ def _part_of(fit: Fit) -> IntArray:
     """Return the areas around the one that was compared most often."""
     counts, size = fit.counts, len(fit.map)
     times = np.bincount(counts.first, counts.n, size) + np.bincount(counts.second, counts.n, size)
-    around: IntArray = np.sort(fit.map.graph.around(int(times.argmax()), PART))
-    return around
+    return np.sort(fit.map.graph.around(int(times.argmax()), PART))
 
 
 def _fit_on(fit: Fit, kept: IntArray) -> Fit:

@@ -397,8 +397,7 @@ def _as_normal(z: FloatArray, skew: FloatArray) -> FloatArray:
     >>> _as_normal(np.array([-1.0, 4.0]), np.array([1.0, 1.0])).round(2)
     array([-1.07,  2.82])
     """
-    turned: FloatArray = 6 / skew * (np.cbrt(np.maximum(1 + skew * z / 2, 0.0)) - 1) + skew / 6
-    return turned
+    return 6 / skew * (np.cbrt(np.maximum(1 + skew * z / 2, 0.0)) - 1) + skew / 6
 
 
 def _against_others(data: Comparisons, belief: Belief) -> dict[str, FloatArray]:

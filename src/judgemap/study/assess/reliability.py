@@ -262,5 +262,4 @@ def _moments(data: Comparisons, order: ArrayLike | None) -> IntArray:
         raise StudyError(f"the order of answers must name each of the {len(data):,} comparisons once")
     when = np.empty(len(data), dtype=np.int64)
     when[rows] = np.arange(len(data))
-    place: IntArray = np.argsort(np.argsort(when[data.decided]))
-    return place
+    return np.argsort(np.argsort(when[data.decided]))

@@ -184,8 +184,7 @@ class PanelFit(Fit):
     @property
     def prior_precision(self) -> FloatArray:
         """The precision of the strengths' prior, with α² and ρ at their medians."""
-        precision: FloatArray = np.linalg.inv(self.prior_matrix).astype(np.float64, copy=False)
-        return precision
+        return np.linalg.inv(self.prior_matrix).astype(np.float64, copy=False)
 
     @property
     def judge_covariance(self) -> Covariance:
@@ -199,8 +198,7 @@ class PanelFit(Fit):
         if "rho" in self.posterior:
             rho = float(np.median(self._flat("rho")))
             matrix = rho * matrix + (1 - rho) * np.eye(len(matrix))
-        scaled: FloatArray = np.median(self.alpha) ** 2 * matrix
-        return scaled
+        return np.median(self.alpha) ** 2 * matrix
 
     @property
     def shared(self) -> Shared:
@@ -227,8 +225,7 @@ class PanelFit(Fit):
             return np.ones((len(self.judges), len(self.map)))
         rows, reach = evenly(len(self.risk), SOME_DRAWS), Reach.on(self.map.graph)
         centre, steps = (self.posterior[each].reshape(-1, len(self.judges)) for each in ("centre", "reach"))
-        share: FloatArray = np.mean([reach.known(centre[row], steps[row]) for row in rows], axis=0)
-        return share
+        return np.mean([reach.known(centre[row], steps[row]) for row in rows], axis=0)
 
     def judge_columns(self, data: Comparisons) -> dict[str, FloatArray | list[str]]:
         """Return what the model says about each judge; see `study.assess.judges`."""
@@ -266,8 +263,7 @@ class PanelFit(Fit):
     @property
     def _kept_rows(self) -> IntArray:
         """The positions of the draws that are complete: those of which each judge's map was kept."""
-        rows: IntArray = self.views["sample"] if self.settings.differ else np.arange(len(self.risk))
-        return rows
+        return self.views["sample"] if self.settings.differ else np.arange(len(self.risk))
 
     def _own_chances(
         self, answers: Comparisons, pairs: tuple[IntArray, IntArray, FloatArray], rows: IntArray
@@ -311,8 +307,7 @@ class PanelFit(Fit):
         if len(self.map) > DENSE:
             return np.full(len(first), np.sqrt(2))
         C = self.view_covariance.matrix
-        spread: FloatArray = np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
-        return spread
+        return np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
 
     def _spread_around_mean(self) -> FloatArray:
         if not self.settings.differ or self.record.view is View.PANEL:
@@ -320,8 +315,7 @@ class PanelFit(Fit):
         if len(self.map) > DENSE:
             return np.ones(len(self.map))
         C = self.view_covariance.matrix
-        spread: FloatArray = np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())
-        return spread
+        return np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())
 
     def _chosen(self, rng: np.random.Generator, d: np.ndarray, spread: FloatArray, kept: slice) -> FloatArray:
         """Let judges drawn from the population answer, another one for each pair and draw."""
@@ -337,8 +331,7 @@ class PanelFit(Fit):
         won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[kept]))
         lapse = rng.choice(self.posterior["lapse"].ravel(), d.shape)
         won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
-        share: FloatArray = won / (won + lost)
-        return share
+        return won / (won + lost)
 
     @property
     def _population(self) -> FloatArray:

@@ -108,8 +108,7 @@ class Fit(Displayed):
         1,848 comparisons of 77 areas by 12 judges, seed 1.
         ...
         """
-        text: str = drawn("summary", self)
-        return text
+        return drawn("summary", self)
 
     @property
     def risk(self) -> FloatArray:
@@ -120,8 +119,7 @@ class Fit(Displayed):
     @property
     def alpha(self) -> FloatArray:
         """Draws of α, the standard deviation of the prior."""
-        draws: FloatArray = np.sqrt(self.posterior["alpha2"].ravel())
-        return draws
+        return np.sqrt(self.posterior["alpha2"].ravel())
 
     @cached_property
     def areas(self) -> "pd.DataFrame":
@@ -313,8 +311,7 @@ class Fit(Displayed):
         with np.errstate(over="ignore"):  # for a choice that is all but impossible
             odds = np.exp(-log_odds)  # the fastest way to a logistic function in NumPy
         odds += 1
-        chance: FloatArray = np.reciprocal(odds, out=odds)
-        return chance
+        return np.reciprocal(odds, out=odds)
 
     @property
     def _population(self) -> FloatArray:
@@ -393,8 +390,7 @@ class Fit(Displayed):
     def tie_chance(self) -> FloatArray:
         """Draws of the probability that two areas of equal risk tie; 0 if ties are not modelled."""
         if self._rule is TieRule.RAO_KUPPER:
-            chance: FloatArray = np.tanh(self._flat("theta") / 2)
-            return chance
+            return np.tanh(self._flat("theta") / 2)
         nu = self._flat("nu") if self._rule is not None else np.zeros(len(self.risk))
         return nu / (2 + nu)
 
@@ -404,8 +400,7 @@ class Fit(Displayed):
         return tie_sentence(self.tie_chance) if self._rule is not None else ""
 
     def _flat(self, name: str) -> FloatArray:
-        values: FloatArray = self.posterior[name].ravel()
-        return values
+        return self.posterior[name].ravel()
 
     def _answer_logs(self, answers: "Comparisons", rows: IntArray) -> Iterator[tuple[FloatArray, ...]]:
         """Yield log P(left), log P(right) and log P(tie) of each answer, for each of some draws."""
@@ -594,8 +589,7 @@ class Fit(Displayed):
     def _group(self, group: str) -> Named:
         if group == "constant_data":
             return Named({"edges": Axed(("edge", "end"), self.map.graph.edges)})
-        named: Named = getattr(self, group)
-        return named
+        return getattr(self, group)
 
     def _attributes(self) -> dict[str, str]:
         made = replace(self.record, verdict=None).to_dict()  # a verdict comes after the draws, and goes into fit.json

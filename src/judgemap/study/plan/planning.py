@@ -156,8 +156,7 @@ class StudyPlan(Displayed):
         """
         if measure == "missed":
             return 1 - self.curve(design, "found")
-        values: FloatArray = self.merits[design][:, :, Merits._fields.index(measure)]
-        return values
+        return self.merits[design][:, :, Merits._fields.index(measure)]
 
     def expected(self, design: str, measure: str) -> list[Interval]:
         """Return the mean of a measure at each length, with a Monte Carlo interval.
@@ -213,8 +212,7 @@ class StudyPlan(Displayed):
         measure
             A field of `Merits`.
         """
-        values: FloatArray = self.grid[:, :, Merits._fields.index(measure)]
-        return values
+        return self.grid[:, :, Merits._fields.index(measure)]
 
     @property
     def hours(self) -> FloatArray:
@@ -431,10 +429,8 @@ class TruthSource:
     def draw(self, rng: np.random.Generator, people: Population) -> FloatArray:
         """Draw the true strengths of one simulated study."""
         if self.strengths is None:
-            drawn: FloatArray = self.alpha * people.covariance.draw(rng, 1)[0]
-            return drawn
-        row: FloatArray = self.strengths[rng.integers(len(self.strengths))]
-        return row
+            return self.alpha * people.covariance.draw(rng, 1)[0]
+        return self.strengths[rng.integers(len(self.strengths))]
 
 
 _Tried = tuple[Asker, tuple[tuple[int, ...], tuple[int, ...]]]

@@ -285,5 +285,4 @@ def _summary(case: str, fit: str, rows: Sequence[Row]) -> Row:
 
 def _inside(draws: FloatArray, truth: FloatArray) -> BoolArray:
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
-    inside: BoolArray = (low <= truth) & (truth <= high)
-    return inside
+    return (low <= truth) & (truth <= high)

@@ -239,8 +239,7 @@ def trajectory(rng: np.random.Generator, target: SpatialTarget, state: SpatialSt
         return np.vstack([target.laplace.noise(rng, chains), rng.standard_normal(chains)])
 
     def log_joint(state: SpatialState, momentum: FloatArray) -> FloatArray:
-        joint: FloatArray = state.log_density - (momentum**2).sum(axis=0) / 2
-        return joint
+        return state.log_density - (momentum**2).sum(axis=0) / 2
 
     split = split_hmc.Split(noise, lambda q, height: start(target, q, height=height), log_joint)
     return split_hmc.step(rng, split, state, kicks)

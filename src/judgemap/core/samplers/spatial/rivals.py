@@ -106,8 +106,7 @@ def log_conditional(
     precision = model.covariance.inverse[site.area]
     pull = strengths @ precision - precision[site.area] * strengths[:, site.area]
     met = np.logaddexp(0.0, value[:, None] - strengths[:, site.opponents])
-    result: FloatArray = site.wins * value - met @ site.n - value * (precision[site.area] * value / 2 + pull) / variance
-    return result
+    return site.wins * value - met @ site.n - value * (precision[site.area] * value / 2 + pull) / variance
 
 
 def log_proposal(value: FloatArray, location: FloatArray, deviation: float) -> FloatArray:
@@ -146,8 +145,7 @@ def block_walk_kernel(model: Model, delta: float = 0.01) -> Kernel:
 
 def underrelax(strengths: FloatArray, noise: FloatArray, delta: float) -> FloatArray:
     """Return √(1 − δ²) λ + δ ν, which has the same distribution as λ and ν if these are independent and identical."""
-    proposal: FloatArray = np.sqrt(1 - delta**2) * strengths + delta * noise
-    return proposal
+    return np.sqrt(1 - delta**2) * strengths + delta * noise
 
 
 def tune_delta(
@@ -201,8 +199,7 @@ def rescale(rng: np.random.Generator, log_w: FloatArray, shape: float, rate: flo
     """Multiply each chain's w by a factor, so that its sum is a draw from Gamma(N a, b)."""
     chains, n_areas = log_w.shape
     total = log_gamma(rng, np.full(chains, n_areas * shape)) - np.log(rate)
-    rescaled: FloatArray = log_w + (total - np.logaddexp.reduce(log_w, axis=1))[:, None]
-    return rescaled
+    return log_w + (total - np.logaddexp.reduce(log_w, axis=1))[:, None]
 
 
 def log_gamma(rng: np.random.Generator, shape: FloatArray) -> FloatArray:
@@ -226,8 +223,7 @@ def shift(rng: np.random.Generator, model: Model, strengths: FloatArray, log_var
     pull = model.covariance.inverse.sum(axis=0)
     residual = strengths - strengths.mean(axis=1, keepdims=True)
     noise = np.exp(log_variance / 2) * rng.standard_normal(len(residual)) / np.sqrt(pull.sum())
-    shifted: FloatArray = residual + (noise - residual @ pull / pull.sum())[:, None]
-    return shifted
+    return residual + (noise - residual @ pull / pull.sum())[:, None]
 
 
 def estimate(counts: PairCounts) -> Estimate:
@@ -272,8 +268,7 @@ def quasi_variances(contrasts: FloatArray) -> FloatArray:
     goal = np.log(contrasts, where=apart, out=np.zeros_like(contrasts))
 
     def misfit(log_q: FloatArray) -> FloatArray:
-        result: FloatArray = apart * (np.logaddexp.outer(log_q, log_q) - goal)
-        return result
+        return apart * (np.logaddexp.outer(log_q, log_q) - goal)
 
     def ascent(log_q: FloatArray) -> tuple[FloatArray, FloatArray]:
         share = apart * expit(np.subtract.outer(log_q, log_q))
@@ -285,8 +280,7 @@ def quasi_variances(contrasts: FloatArray) -> FloatArray:
         return -float((misfit(log_q) ** 2).sum()) / 4
 
     start = np.full(len(contrasts), np.log(contrasts[apart].mean() / 2))
-    q: FloatArray = np.exp(climb(height, ascent, start, close=1e-12))
-    return q
+    return np.exp(climb(height, ascent, start, close=1e-12))
 
 
 def _site(counts: PairCounts, area: int) -> Site:
