@@ -269,15 +269,11 @@ def regions_in(names: Sequence[str]) -> list[str]:
     ['', '', '']
     """
     found = [match["region"] if (match := NUMBERED.match(name)) else "" for name in names]
-    return _worth_it(found)
-
-
-def _worth_it(regions: Sequence[str]) -> list[str]:
-    """Keep regions that help to choose: several of them, nearly all with more than one area."""
-    count = Counter(regions)
+    count = Counter(found)
+    # Regions help to choose if there are several of them, nearly all with more than one area.
     shared = sum(areas for region, areas in count.items() if region and areas > 1)
-    helpful = len(count.keys() - {""}) > 1 and shared >= LEAST_SHARE * len(regions)
-    return list(regions) if helpful else [""] * len(regions)
+    helpful = len(count.keys() - {""}) > 1 and shared >= LEAST_SHARE * len(found)
+    return found if helpful else [""] * len(found)
 
 
 def regions_of(areas: Areas) -> tuple[str, tuple[str, ...]] | None:

@@ -3,9 +3,8 @@
 import time
 from collections.abc import Callable
 
-from django.apps import AppConfig, apps
+from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_in
-from django.db.models.signals import post_migrate
 from django.dispatch import Signal
 
 SECONDS_BETWEEN = 3600.0
@@ -27,9 +26,7 @@ class WebConfig(AppConfig):
         from judgemap.web.server.jobs import worker_round
         from judgemap.web.studies.keeping import remove_due, study_goes
         from judgemap.web.studies.making import study_made
-        from judgemap.web.studies.models import begin_log
 
-        post_migrate.connect(begin_log, sender=apps.get_app_config("studies"))
         user_logged_in.connect(self._forget_old, dispatch_uid="forget_old")
         chores = (self._now_and_then, remove_due, retention.keep_promises, Upkeep(), actions.ask_where_due)
         told: dict[Signal, tuple[Callable[..., object], ...]] = {

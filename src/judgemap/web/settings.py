@@ -1,20 +1,4 @@
-"""Settings of the study server: typed readers of the environment, safe by default.
-
-| variable | says | when it is not set |
-|---|---|---|
-| ``JUDGEMAP_DATA`` | the data folder: database, secret key, compiled files | ``judgemap-data`` |
-| ``JUDGEMAP_URL`` | the address that judges use; ``https`` turns on HSTS and secure cookies | this machine only |
-| ``DATABASE_URL`` | a PostgreSQL database, with ``?prepared=no`` behind a pooler | SQLite in the data folder |
-| ``JUDGEMAP_DATABASE_CONNECTIONS`` | connections to PostgreSQL for each process of the server | 10 |
-| ``JUDGEMAP_SECRET_KEY`` | the secret key, one for all processes on all machines | ``secret-key`` in the data folder |
-| ``JUDGEMAP_HOSTS`` | more host names for the server, separated by commas | none |
-| ``JUDGEMAP_MAIL`` | the mail server, ``smtp://user:password@host:587`` | no mail is sent |
-| ``JUDGEMAP_MAIL_FROM`` | the sender of mail | ``judgemap@`` and the host of ``JUDGEMAP_URL`` |
-| ``JUDGEMAP_BACKUP_TO`` | public keys that backups are encrypted to, separated by commas | they are not encrypted |
-| ``JUDGEMAP_ANSWERS_PER_SECOND`` | how fast one judge may answer over time | 4 |
-| ``JUDGEMAP_LOG_LEVEL`` | how much is logged, to standard error | WARNING |
-| ``JUDGEMAP_LOG_FORMAT`` | ``lines`` for people, or ``json``, an object on each line, for programs | lines |
-"""
+"""Settings of the study server: typed readers of the environment, safe by default; docs/server.md lists them."""
 
 import os
 import secrets

@@ -74,18 +74,13 @@ def needed_tiles(boxes: Sequence[tuple[float, float, float]]) -> set[Place]:
         highest = math.floor(math.log2(CLOSE / 256 * WORLD / (size / AROUND))) - 1
         for level in range(max(0, min(lowest, FINEST)), min(highest, FINEST) + 1):
             places |= tiles_over(level, west, north, size)
-    return places | _tiles_of_all(boxes)
-
-
-def _tiles_of_all(boxes: Sequence[tuple[float, float, float]]) -> set[Place]:
-    """Return the few tiles that show all scenes at once, for maps of the whole study."""
-    if not boxes:
-        return set()
-    west, south = min(box[0] for box in boxes), min(box[1] - box[2] for box in boxes)
-    east, north = max(box[0] + box[2] for box in boxes), max(box[1] for box in boxes)
-    size = max(east - west, north - south)
-    level = min(FINEST, max(0, math.floor(math.log2(ALL / 256 * WORLD / size)) - 1))
-    return tiles_over(level, west, north, size)
+    if boxes:  # the few tiles that show all scenes at once, for maps of the whole study
+        west, south = min(box[0] for box in boxes), min(box[1] - box[2] for box in boxes)
+        east, north = max(box[0] + box[2] for box in boxes), max(box[1] for box in boxes)
+        size = max(east - west, north - south)
+        level = min(FINEST, max(0, math.floor(math.log2(ALL / 256 * WORLD / size)) - 1))
+        places |= tiles_over(level, west, north, size)
+    return places
 
 
 def tiles_over(level: int, west: float, north: float, size: float) -> set[Place]:

@@ -44,7 +44,7 @@ FILES = 512
 """How many files a process may open besides its connections."""
 SECONDS_TO_STOP = 10.0
 SHORTEST_LIFE = 10.0
-"""A worker that ends within this many seconds is restarted only after a pause."""
+"""A process that ends within this many seconds is restarted only after a pause."""
 
 
 def check_port(host: str, port: int) -> None:
@@ -125,49 +125,41 @@ def _watch(server: int) -> None:
 
 
 class Workers:
-    """A number of workers, each a process of its own."""
+    """A number of workers, each a process of its own; another one is started whenever one ends."""
 
     def __init__(self, count: int) -> None:
+        self._count = count
         self._ending = threading.Event()
-        self._children: dict[int, subprocess.Popen[bytes]] = {}
-        self._threads = [threading.Thread(target=self._keep, args=(each,), daemon=True) for each in range(count)]
+        self._children: list[tuple[subprocess.Popen[bytes], float]] = []
+        self._watcher = threading.Thread(target=self._keep, daemon=True)
 
     def start(self) -> None:
         """Start them all, and watch over them."""
-        for place, each in enumerate(self._threads):
-            self._children[place] = self._launch()
-            each.start()
+        self._children = [self._launch() for _ in range(self._count)]
+        self._watcher.start()
 
     def stop(self) -> None:
         """End them all: SIGTERM, then SIGKILL."""
         self._ending.set()
+        self._watcher.join()
         until = time.monotonic() + SECONDS_TO_STOP
-        for child in list(self._children.values()):
+        for child, _ in self._children:
             child.terminate()
-        for child in list(self._children.values()):
+        for child, _ in self._children:
             try:
                 child.wait(max(until - time.monotonic(), 0.1))
             except subprocess.TimeoutExpired:
                 child.kill()
-        for each in self._threads:
-            each.join(1)
 
-    def _keep(self, place: int) -> None:
-        """Start another worker whenever one ends, until all are asked to stop."""
-        while True:
-            began = time.monotonic()
-            self._children[place].wait()
-            if time.monotonic() - began < SHORTEST_LIFE:
-                self._ending.wait(SHORTEST_LIFE)
-            if self._ending.is_set():
-                return
-            child = self._children[place] = self._launch()
-            if self._ending.is_set():
-                child.terminate()
+    def _keep(self) -> None:
+        while not self._ending.wait(SECONDS_BETWEEN_LOOKS):
+            for place, (child, began) in enumerate(self._children):
+                if child.poll() is not None and time.monotonic() - began > SHORTEST_LIFE:
+                    self._children[place] = self._launch()
 
     @staticmethod
-    def _launch() -> "subprocess.Popen[bytes]":
-        return subprocess.Popen([sys.executable, "-c", COMMAND], stdin=subprocess.DEVNULL)
+    def _launch() -> "tuple[subprocess.Popen[bytes], float]":
+        return subprocess.Popen([sys.executable, "-c", COMMAND], stdin=subprocess.DEVNULL), time.monotonic()
 
 
 PREFIX = "judgemap-process-"

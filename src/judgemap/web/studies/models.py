@@ -298,11 +298,6 @@ class LogHead(models.Model):
         return f"{self.number}-{self.digest}"
 
 
-def begin_log(using: str, **_: object) -> None:
-    """Give an empty database the row that the audit log ends with."""
-    LogHead.objects.using(using).get_or_create(pk=LogHead.ONLY)
-
-
 _FIXED = ("verb", "at", "number", "digest", "study_key", "researcher_key")
 # An act in the audit log is never changed, except that it loses its study or its researcher when they go.
 keep_trigger(Trigger(

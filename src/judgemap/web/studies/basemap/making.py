@@ -5,9 +5,9 @@ import json
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count
@@ -33,17 +33,11 @@ TOO_MUCH = "the extract is too large or too complex to read here; choose a small
 PATH = re.compile(r"[Mlz0-9 -]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """What a reader made from an extract: tiles by level, column and row, and a sentence about what was found."""
 
     said: str
     tiles: list[tuple[int, int, int, bytes]]
-
-    @property
-    def size(self) -> int:
-        """Count the bytes of all tiles."""
-        return sum(len(tile) for *_, tile in self.tiles)
 
 
 def make_base_map(job: BaseMap) -> None:
@@ -133,12 +127,12 @@ def _store(job: BaseMap, made: Made) -> None:
     remove_tiles(job)  # those of an earlier start, which an outage ended
     insert_in_turns(rows, lambda row: len(row.content))
     earlier = BaseMap.objects.filter(study=job.study_id).exclude(pk=job.pk)
-    job.size, job.said = made.size, made.said[:400]
+    job.size, job.said = sum(len(tile) for *_, tile in made.tiles), made.said[:400]
     job.in_results = earlier.filter(in_results=True).exists()
     with transaction.atomic():
         job.finish("size", "in_results")
         Study.objects.filter(pk=job.study_id).update(base_map=job)
-        detail = {"file": job.file, "tiles": len(made.tiles), "bytes": made.size, "found": made.said}
+        detail = {"file": job.file, "tiles": len(made.tiles), "bytes": job.size, "found": made.said}
         record(job.study, job.asked_by, "base map made", detail)
     for old in earlier.exclude(status__in=BaseMap.UNDER_WAY):
         remove_tiles(old)
@@ -232,11 +226,6 @@ def add_part(extract: Extract, number: int, content: bytes) -> int:
     except IntegrityError:
         pass  # sent twice, because the first answer was lost
     return ExtractPart.objects.filter(extract=extract).aggregate(n=Count("pk"))["n"] or 0
-
-
-def parts_of(extract: Extract) -> int:
-    """Return how many parts an extract has in all."""
-    return -(-extract.size // PART)
 
 
 def ask_for_base_map(extract: Extract, credit: str, by: Researcher | None) -> BaseMap:

@@ -95,7 +95,7 @@ def _uploaded(request: HttpRequest, study: Study) -> HttpResponse:
             raise StudyError(_("another upload has started since; choose the file again"))
         extract = found
     there = actions.add_part(extract, given["number"], sent.read())
-    if there == actions.parts_of(extract):
+    if there == -(-extract.size // actions.PART):
         actions.ask_for_base_map(extract, given["credit"], by)
         return JsonResponse({"go": _here(study)})
     return JsonResponse({"extract": extract.pk})

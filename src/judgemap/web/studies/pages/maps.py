@@ -33,16 +33,16 @@ KEPT = "private, max-age=604800, immutable"
 class EdgeForm(StudyForm):
     """Two areas to make neighbours, or to separate."""
 
-    a = forms.ModelChoiceField(
+    a: forms.Field = forms.ModelChoiceField(
         Area.objects.none(), label=_("One area"), to_field_name="position", empty_label=_("Choose an area")
     )
-    b = forms.ModelChoiceField(
+    b: forms.Field = forms.ModelChoiceField(
         Area.objects.none(), label=_("Another area"), to_field_name="position", empty_label=_("Choose an area")
     )
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
         super().__init__(*args, **kwargs)
-        areas = study.areas.order_by("name", "position").only("position", "name", "study")
+        areas = study.areas.order_by("name", "position").only("position", "code", "name", "study")
         for field in ("a", "b"):
             self.fields[field].queryset = areas  # type: ignore[attr-defined]
 
@@ -53,47 +53,36 @@ class EdgeForm(StudyForm):
             self.add_error("b", gettext("Choose two different areas."))
 
 
-class NamedEdgeForm(StudyForm):
-    """Two areas of a large map to make neighbours or to separate, by name or id: a list of all would be too long."""
+class NamedArea(forms.CharField):
+    """An area by its name or its id."""
 
-    a = forms.CharField(
-        label=_("One area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"})
-    )
-    b = forms.CharField(
-        label=_("Another area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"})
-    )
+    queryset = Area.objects.none()
 
-    def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - Django's
-        super().__init__(*args, **kwargs)
-        self.study = study
-
-    def clean_a(self) -> Area:
-        """Find the first area."""
-        return self._find("a")
-
-    def clean_b(self) -> Area:
-        """Find the second area, which must be a different one."""
-        other = self._find("b")
-        if other == self.cleaned_data.get("a"):
-            raise forms.ValidationError(gettext("Choose two different areas."))
-        return other
-
-    def _find(self, field: str) -> Area:
-        text = " ".join(self.cleaned_data[field].replace("\0", "").split())
-        areas = self.study.areas.only("position", "code", "name", "study")
-        found = areas.filter(code=text).first()
-        called = [found] if found else list(areas.filter(name__iexact=text)[:2])
+    def clean(self, value: Any) -> Any:  # noqa: ANN401 - Django's
+        """Find the area."""
+        text = " ".join(super().clean(value).replace("\0", "").split())
+        found = self.queryset.filter(code=text).first()
+        called = [found] if found else list(self.queryset.filter(name__iexact=text)[:2])
         if len(called) == 1:
             return called[0]
         if called:
             raise forms.ValidationError(
                 gettext("Several areas are called “%(text)s”. Give the id of the one you mean.") % {"text": text}
             )
-        like = list(areas.filter(name__icontains=text).order_by("name").values_list("name", flat=True)[:5])
+        like = list(self.queryset.filter(name__icontains=text).values_list("name", flat=True)[:5])
         hint = (
             (gettext("Did you mean %(like)s?") % {"like": ", ".join(like)}) if like else gettext("Check the spelling.")
         )
         raise forms.ValidationError(gettext("No area is called “%(text)s”. %(hint)s") % {"text": text, "hint": hint})
+
+
+class NamedEdgeForm(EdgeForm):
+    """Two areas of a large map, by name or id: a list of all would be too long."""
+
+    a = NamedArea(label=_("One area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"}))
+    b = NamedArea(
+        label=_("Another area, by name or id"), max_length=200, widget=forms.TextInput({"autocomplete": "off"})
+    )
 
 
 @study_page
@@ -123,7 +112,7 @@ def plain_picture(request: HttpRequest, study: Study, key: int) -> HttpResponse:
 def show_map(request: HttpRequest, study: Study) -> HttpResponse:
     """Show the areas and their edges; make two areas neighbours, or separate them."""
     large = has_tiles(study)
-    form: EdgeForm | NamedEdgeForm = (NamedEdgeForm if large else EdgeForm)(study, request.POST or None)
+    form = (NamedEdgeForm if large else EdgeForm)(study, request.POST or None)
     if form.is_valid():
         with form.refusals():
             return _edge_changed(request, study, form)
@@ -145,7 +134,7 @@ def area(request: HttpRequest, study: Study, position: int) -> HttpResponse:  # 
     )
 
 
-def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm | NamedEdgeForm) -> HttpResponse:
+def _edge_changed(request: HttpRequest, study: Study, form: EdgeForm) -> HttpResponse:
     a, b = form.cleaned_data["a"], form.cleaned_data["b"]
     edge = editing.change_edge(study, a, b, researcher_of(request))
     names = {"one": a.name, "other": b.name}
