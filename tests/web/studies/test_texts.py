@@ -46,24 +46,6 @@ def test_an_edit_of_an_older_version_is_not_taken(owned, clients):
     assert owned.version.title == "Wards again"
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("title", ""),
-        ("title", "x" * 201),
-        ("question", "x" * 301),
-        ("direction", "down"),
-        ("consent", "  "),
-        ("thanks", "Bye\x07"),
-    ],
-)
-def test_the_error_stands_beside_the_field(owned, clients, field, value):
-    response = clients["owner"].post(url(owned), TEXTS | {field: value})
-    assert response.status_code == 400
-    assert list(response.context["form"].errors) == [field]
-    assert f'id="id_{field}_error"' in response.content.decode()
-
-
 def test_a_preview_stores_nothing_and_runs_nothing(owned, clients):
     page = clients["owner"].post(url(owned), TEXTS | {"preview": "yes"}).content.decode()
     assert "<strong>example</strong>" in page
@@ -153,31 +135,6 @@ def test_an_open_link_comes_and_goes(owned, clients):
     assert clients["anonymous"].get(f"/s/{code}/").status_code == 200
     clients["owner"].post(judging_url(owned), GOOD)
     assert clients["anonymous"].get(f"/s/{code}/").status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("changed", "field"),
-    [
-        ({"recommended": "50"}, "recommended"),
-        ({"recommended": "0"}, "recommended"),
-        ({"maximum": "999999999999"}, "maximum"),
-        ({"maximum": "many"}, "maximum"),
-        ({"access": "all"}, "access"),
-        ({"design": "best"}, "design"),
-        ({"language": "xx"}, "language"),
-        ({"more_languages": ["xx"]}, "more_languages"),
-        ({"base_map": "http://tiles.example.org/{z}/{x}/{y}.png"}, "base_map"),
-        ({"base_map": "https://tiles.example.org/"}, "base_map"),
-        ({"base_map": "https://a.example; script-src * /{z}/{x}/{y}"}, "base_map"),
-        ({"base_map_credit": "x" * 201}, "base_map_credit"),
-    ],
-)
-def test_the_error_stands_beside_the_field_of_judging(owned, clients, changed, field):
-    response = clients["owner"].post(judging_url(owned), GOOD | changed)
-    assert response.status_code == 400
-    assert list(response.context["form"].errors) == [field]
-    owned.refresh_from_db()
-    assert owned.version.number == 1
 
 
 WORDS = {"organisation": "Town <Council>", "contact": "hill@town.example", "privacy": "We keep **little**."}
