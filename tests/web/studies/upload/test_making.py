@@ -20,6 +20,7 @@ from judgemap.study.data.definition import parse_definition
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.models import Answer
 from judgemap.web.people.inviting import keep_group
+from judgemap.web.server import jobs
 from judgemap.web.studies.access import share_study
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.editing import change_edge, change_study, definition_of, find_study, open_study
@@ -105,7 +106,7 @@ def make(clients, carry_out):
 
 
 def test_a_draft_is_made_in_two_steps(clients, people, make, monkeypatch):
-    monkeypatch.setattr(Draft, "news_due", lambda self: True)
+    monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
     uploaded = send(clients["owner"], collection())["Location"]
     page = clients["owner"].get(uploaded)
     assert "4 areas in wards.geojson" in page.content.decode()
