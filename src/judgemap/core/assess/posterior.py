@@ -4,8 +4,6 @@ Draws of risk are an array (draws, areas); a high value is a high risk. Rank 1 i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,56 +16,33 @@ AT_A_TIME = 4_000_000
 """The most values (draws × areas) processed at a time."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Summary:
-    """One entry per area: risk and rank, each with a 95 % interval, and P(among the ``top`` highest)."""
+def summarise(risk: FloatArray, top: int = 10) -> dict[str, FloatArray | IntArray]:
+    """Summarise draws of risk, (draws, areas), by the columns of areas.csv, with 95 % intervals.
 
-    median: FloatArray
-    mean: FloatArray
-    sd: FloatArray
-    low: FloatArray
-    high: FloatArray
-    rank_low: FloatArray
-    rank_high: FloatArray
-    p_top: FloatArray
-    top: int
-
-    @property
-    def rank(self) -> IntArray:
-        """The place of each area by its median risk, 1 for the highest: the one order that every table and map uses."""
-        return ranks(self.median[None])[0]
-
-
-def summarise(risk: FloatArray, top: int = 10) -> Summary:
-    """Summarise draws of risk, shape (draws, areas)."""
-    rank = ranks(risk)
-    cut = pieces(risk.shape[1], AT_A_TIME // max(len(risk), 1))  # so that all draws are never copied at once
-    parts = [_of_areas(risk[:, part], rank[:, part], top) for part in cut]
-    joined: dict[str, Any] = {
-        each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Summary)[:-1]
+    ``rank`` is the place by median risk, the one order that every table and map uses; ``p_top`` is P(among the ``top``
+    highest).
+    """
+    rank, parts = ranks(risk), []
+    for part in pieces(risk.shape[1], AT_A_TIME // max(len(risk), 1)):  # so that all draws are never copied at once
+        drawn, places = np.asarray(risk[:, part], dtype=np.float64), rank[:, part]
+        low, median, high = np.quantile(drawn, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0)
+        ends = np.quantile(places, INTERVAL, axis=0, method="nearest")
+        middle = (median, drawn.mean(axis=0), drawn.std(axis=0, ddof=1))
+        parts.append((*middle, low, high, *ends, (places <= top).mean(axis=0)))
+    median, mean, sd, low, high, first, last, p_top = (np.concatenate(each) for each in zip(*parts, strict=True))
+    place = ranks(median[None])[0]
+    return {
+        "risk_median": median,
+        "risk_mean": mean,
+        "risk_sd": sd,
+        "risk_low": low,
+        "risk_high": high,
+        "rank": place,
+        # If little is known, the medians can put an area where hardly any draw does: its interval takes that in.
+        "rank_low": np.minimum(first, place).astype(int),
+        "rank_high": np.maximum(last, place).astype(int),
+        "p_top": p_top,
     }
-    found = Summary(**joined, top=top)
-    # If little is known, the medians can put an area where hardly any draw does: its interval takes that in.
-    low, high = np.minimum(found.rank_low, found.rank), np.maximum(found.rank_high, found.rank)
-    return replace(found, rank_low=low, rank_high=high)
-
-
-def _of_areas(risk: FloatArray, rank: IntArray, top: int) -> Summary:
-    """Summarise some of the areas."""
-    risk = np.asarray(risk, dtype=np.float64)
-    low, median, high = np.quantile(risk, [INTERVAL[0], 0.5, INTERVAL[1]], axis=0)
-    rank_low, rank_high = np.quantile(rank, INTERVAL, axis=0, method="nearest")
-    return Summary(
-        median=median,
-        mean=risk.mean(axis=0),
-        sd=risk.std(axis=0, ddof=1),
-        low=low,
-        high=high,
-        rank_low=rank_low,
-        rank_high=rank_high,
-        p_top=(rank <= top).mean(axis=0),
-        top=top,
-    )
 
 
 def risk_sign(winner_is: str) -> float:

@@ -24,7 +24,7 @@ from judgemap.geo.figures import MAPS, Figures, read_figures, regions_of
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.findings import EQUAL, Beside, Follows, StandsOut
 from judgemap.study.fit.draws import evenly
-from judgemap.study.fit.result import Fit, columns_of
+from judgemap.study.fit.result import Fit
 
 if TYPE_CHECKING:
     import geopandas
@@ -194,12 +194,13 @@ def results_by(
         by = group_areas(fit.map, by, weights=weights)
     risk, count = by.means(fit.risk), len(by.names)
     top = min(top or (10 if count > 10 else 1), count)
-    size = Counter(by.labels)
+    told, size = summarise(risk, top), Counter(by.labels)
+    told[f"p_top{top}"] = told.pop("p_top")
     frame = pd.DataFrame(
         {
             "group": by.names,
             "areas": [size[name] for name in by.names],
-            **columns_of(summarise(risk, top), f"p_top{top}"),
+            **told,
         }
     )
     return frame.sort_values("rank", ignore_index=True)

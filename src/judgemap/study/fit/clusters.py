@@ -35,7 +35,6 @@ class Partition:
     """P(area belongs to cluster), (areas, clusters)."""
     between: tuple[Between, ...]
     """Areas that lie between two clusters, the most uncertain first."""
-    expected_loss: float
     grouping: Grouping
     """How credible it is: its probability, and the level of each cluster."""
     placed: BoolArray
@@ -111,7 +110,7 @@ class ClusterFit(Fit):
         own = belongs[np.arange(len(labels)), labels - 1]
         placed = np.array([is_placed(*each) for each in zip(levels, risk, own, strict=True)])
         between = tuple(clustering.between(labels, belongs))
-        return Partition(labels, belongs, between, best.loss, grouping, placed)
+        return Partition(labels, belongs, between, grouping, placed)
 
     def _grouping(self, labels: IntArray) -> Grouping:
         """Say how probable a partition is, and where its clusters lie."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from judgemap.core.assess import posterior
 from judgemap.core.assess.held_out import Shared
 from judgemap.core.assess.misfit import Shown
 from judgemap.core.model.judges import Reach
@@ -174,7 +173,7 @@ class PanelFit(Fit):
             known = did_you_mean(judge, self.judges)
             raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
         risk = self._judge_risk(self.judges.index(judge))
-        return self._table(posterior.summarise(risk, top=min(10, len(self.map))))
+        return self._table(risk)
 
     @property
     def strengths(self) -> FloatArray:

@@ -11,7 +11,6 @@ import numpy as np
 
 from judgemap.core.assess import posterior
 from judgemap.core.assess.misfit import Shown
-from judgemap.core.assess.posterior import Summary
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.covariates import with_covariates
 from judgemap.core.model.graph import AreaGraph
@@ -127,19 +126,14 @@ class Fit(Displayed):
 
         The index is the area's id, so that columns can be added: ``fit.areas["p_top5"] = fit.p_top(5)``.
         """
-        return self._table(posterior.summarise(self.risk, top=min(10, len(self.map))))
+        return self._table(self.risk)
 
-    def _table(self, summary: Summary) -> "pd.DataFrame":
-        import pandas as pd  # here and below: it takes a while to load, which can pass while chains run
+    def _table(self, risk: FloatArray) -> "pd.DataFrame":
+        import pandas as pd  # here and below: it takes a while to load
 
-        return pd.DataFrame(
-            {
-                "id": self.map.ids,
-                "name": self.map.names,
-                **columns_of(summary, "p_top10"),
-            },
-            index=self._index,
-        )
+        told = posterior.summarise(risk, top=min(10, len(self.map)))
+        told["p_top10"] = told.pop("p_top")
+        return pd.DataFrame({"id": self.map.ids, "name": self.map.names, **told}, index=self._index)
 
     @property
     def _index(self) -> "pd.Index":
@@ -660,21 +654,6 @@ def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a Ge
 
     frame = gpd.read_file(path)
     return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
-
-
-def columns_of(summary: Summary, p_top: str) -> dict[str, FloatArray | IntArray]:
-    """Return the columns about risk of areas.csv, the last under its name."""
-    return {
-        "risk_median": summary.median,
-        "risk_mean": summary.mean,
-        "risk_sd": summary.sd,
-        "risk_low": summary.low,
-        "risk_high": summary.high,
-        "rank": summary.rank,
-        "rank_low": summary.rank_low.astype(int),
-        "rank_high": summary.rank_high.astype(int),
-        p_top: summary.p_top,
-    }
 
 
 def interval_words(draws: FloatArray) -> str:

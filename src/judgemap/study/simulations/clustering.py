@@ -7,7 +7,7 @@ That partition minimises the expected variation of information; the one that min
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,13 +34,6 @@ MEASURES = (
 )
 
 
-class Ground(NamedTuple):
-    """What all sets share."""
-
-    prior: ClusterPrior
-    design: PairDesign
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering(Experiment):
     """Settings of the clustering study, as in the paper where the paper states them.
@@ -65,18 +58,18 @@ class Clustering(Experiment):
         if self.chains < 2:
             raise StudyError("the clustering study needs at least two chains, to see whether they agree")
 
-    def prepare(self, graph: AreaGraph) -> Ground:
+    def prepare(self, graph: AreaGraph) -> tuple[ClusterPrior, PairDesign]:
         """Build the prior and the principal component design."""
         affinity = communicability_matrix(graph)
         prior = ClusterPrior(affinity, beta=self.beta, kappa0=self.kappa0, a0=self.a0, b0=self.b0)
-        return Ground(prior, principal_component(graph))
+        return prior, principal_component(graph)
 
-    def run(self, rng: np.random.Generator, prepared: Ground) -> list[Row]:
+    def run(self, rng: np.random.Generator, prepared: tuple[ClusterPrior, PairDesign]) -> list[Row]:
         """Simulate clusters, strengths and comparisons; fit; compare."""
-        truth, fitting = rng.spawn(2)
-        simulated = simulate_clusters(truth, prepared.prior)
-        counts = simulate_counts(truth, simulated.strengths, self.comparisons, prepared.design)
-        draws = sample_clusters(fitting, ClusterModel(counts, prepared.prior), self.plan())
+        (prior, design), (truth, fitting) = prepared, rng.spawn(2)
+        simulated = simulate_clusters(truth, prior)
+        counts = simulate_counts(truth, simulated.strengths, self.comparisons, design)
+        draws = sample_clusters(fitting, ClusterModel(counts, prior), self.plan())
         if not draws.complete:
             raise KeyboardInterrupt
         n_areas = len(simulated.labels)

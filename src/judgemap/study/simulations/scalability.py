@@ -7,7 +7,7 @@ Section 5.1 of the paper: strengths from the spatial prior, 2,000 comparisons fr
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,13 +28,6 @@ CONVERGED = 1.01
 """The largest R-hat at which chains count as agreeing (Vehtari et al., 2021)."""
 
 Starts = tuple[FloatArray, FloatArray]
-
-
-class Ground(NamedTuple):
-    """What all sets share."""
-
-    covariance: Covariance
-    design: PairDesign
 
 
 def _tuned_walk(rng: np.random.Generator, model: Model, starts: Starts) -> Kernel:
@@ -66,16 +59,16 @@ class Scalability(Experiment):
     paper_sets: ClassVar[int] = 100
     timed: ClassVar[bool] = True
 
-    def prepare(self, graph: AreaGraph) -> Ground:
+    def prepare(self, graph: AreaGraph) -> tuple[Covariance, PairDesign]:
         """Build the prior and the principal component design."""
-        return Ground(communicability(graph), principal_component(graph))
+        return communicability(graph), principal_component(graph)
 
-    def run(self, rng: np.random.Generator, prepared: Ground) -> list[Row]:
+    def run(self, rng: np.random.Generator, prepared: tuple[Covariance, PairDesign]) -> list[Row]:
         """Simulate comparisons, and draw from their posterior with each sampler."""
-        truth, *others = rng.spawn(1 + len(BUILDERS))
-        strengths = self.alpha * prepared.covariance.draw(truth, 1)[0]
-        counts = simulate_counts(truth, strengths, self.comparisons, prepared.design)
-        model = Model(counts, prepared.covariance, InverseGamma())
+        (covariance, design), (truth, *others) = prepared, rng.spawn(1 + len(BUILDERS))
+        strengths = self.alpha * covariance.draw(truth, 1)[0]
+        counts = simulate_counts(truth, strengths, self.comparisons, design)
+        model = Model(counts, covariance, InverseGamma())
         return [
             {"sampler": name, **self._measure(generator, model, name)}
             for generator, name in zip(others, BUILDERS, strict=True)

@@ -6,7 +6,7 @@ is fitted with α² inferred, and the utilities of the posterior are measured.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,13 +24,6 @@ from judgemap.study.simulations.runner import Experiment, Row
 
 DESIGNS = ("uniform", "naive", "principal", "optimal")
 MEASURES = ("u1", "u2", "u2_robust")
-
-
-class Ground(NamedTuple):
-    """What all sets share."""
-
-    covariance: Covariance
-    designs: dict[str, PairDesign]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +48,7 @@ class Scheduling(Experiment):
         if self.sampler not in SAMPLERS:
             raise StudyError(f"there is no sampler {self.sampler!r}; choose one of {', '.join(SAMPLERS)}")
 
-    def prepare(self, graph: AreaGraph) -> Ground:
+    def prepare(self, graph: AreaGraph) -> tuple[Covariance, dict[str, PairDesign]]:
         """Build the prior and the four designs."""
         covariance = communicability(graph)
         designs = (
@@ -64,15 +57,15 @@ class Scheduling(Experiment):
             principal_component(graph),
             optimal(covariance, self.alpha, self.comparisons),
         )
-        return Ground(covariance, dict(zip(DESIGNS, designs, strict=True)))
+        return covariance, dict(zip(DESIGNS, designs, strict=True))
 
-    def run(self, rng: np.random.Generator, prepared: Ground) -> list[Row]:
+    def run(self, rng: np.random.Generator, prepared: tuple[Covariance, dict[str, PairDesign]]) -> list[Row]:
         """Draw strengths, and estimate them with each design."""
-        truth, *others = rng.spawn(1 + len(DESIGNS))
-        strengths = self.alpha * prepared.covariance.draw(truth, 1)[0]
+        (covariance, designs), (truth, *others) = prepared, rng.spawn(1 + len(DESIGNS))
+        strengths = self.alpha * covariance.draw(truth, 1)[0]
         return [
-            {"design": name, **self._utilities(generator, strengths, design, prepared.covariance)}
-            for generator, (name, design) in zip(others, prepared.designs.items(), strict=True)
+            {"design": name, **self._utilities(generator, strengths, design, covariance)}
+            for generator, (name, design) in zip(others, designs.items(), strict=True)
         ]
 
     def _utilities(
