@@ -47,13 +47,13 @@ from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.assess.verdict import Grade, judge_convergence
 from judgemap.study.data.comparisons import Comparisons, Outcome
+from judgemap.study.fit.judges import PanelFit
+from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import with_answers
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from judgemap.study.fit.judges import PanelFit
-    from judgemap.study.fit.result import Fit
 
 SURE = 0.9
 """A statement about a judge is made only if it is more probable than this."""
@@ -68,7 +68,7 @@ class Belief(NamedTuple):
     variance: VariancePrior
 
 
-def belief_of(fit: "Fit") -> Belief:
+def belief_of(fit: Fit) -> Belief:
     """Return the prior for quick fits of a fit's answers: the fit's own.
 
     Clusters have a different kind of prior; for them it is the spatial model's, with its default prior of α².
@@ -87,13 +87,13 @@ def whole_fit(data: Comparisons, belief: Belief) -> Gaussian:
     return quick_fit(data.counts_of(data.decided), belief)
 
 
-def check_areas(fit: "Fit", data: Comparisons) -> None:
+def check_areas(fit: Fit, data: Comparisons) -> None:
     """Raise a `StudyError` unless a fit and comparisons have the same areas."""
     if fit.map.ids != data.ids:
         raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")
 
 
-def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
+def judge_table(fit: Fit, data: Comparisons) -> "pd.DataFrame":
     """Return one row per judge.
 
     ``comparisons`` (pairs shown), ``decided``, ``ties``, ``skipped``, ``unknown``, and ``undecided``, the share of the
@@ -144,7 +144,7 @@ def judge_table(fit: "Fit", data: Comparisons) -> "pd.DataFrame":
             "seconds_low": low,
             "seconds_high": high,
             **_against_others(data, belief_of(fit)),
-            **fit.judge_columns(data),
+            **(judge_columns(fit, data) if isinstance(fit, PanelFit) else {}),
         }
     )
 
@@ -154,11 +154,6 @@ def others_chances(data: Comparisons, belief: Belief) -> FloatArray:
 
     α² is estimated from all answers together, strengths are not. Answers without a judge's name get no probability
     here, but count among the others' answers.
-
-    >>> from judgemap.core.model.prior import FixedVariance, independent
-    >>> data = Comparisons.from_words(("a", "b"), ("x", "y", "y"), [0, 0, 0], [1, 1, 1], ("left",) * 3)
-    >>> others_chances(data, Belief(independent(2), FixedVariance(9.0))).round(2)
-    array([0.9 , 0.83, 0.83])
     """
     return _held_out(data, belief)[0]
 
@@ -197,7 +192,7 @@ SURPRISING = 0.1
 """The probability up to which an answer is surprising."""
 
 
-def surprising_answers(fit: "Fit", data: Comparisons, most: int = 30) -> "pd.DataFrame":
+def surprising_answers(fit: Fit, data: Comparisons, most: int = 30) -> "pd.DataFrame":
     """List the decided answers that the fit of all answers gave at most one chance in ten, least likely first.
 
     ``probability`` is the posterior mean of P(this area is chosen); ``row`` is the comparison's position in the table.
@@ -447,7 +442,7 @@ CHANCES = ("p_reversed", "p_little", "p_another_view")
 PARTS = ("distance", "attention", "side", "lapse", "reach")
 
 
-def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | list[str]]:
+def judge_columns(fit: PanelFit, data: Comparisons) -> dict[str, FloatArray | list[str]]:
     """Return those columns of `jm.judge_table` that the model has; nan for judges it does not know.
 
     ``distance`` is the root mean square of u_k over areas, in units of risk; it, ``attention``, ``side``, ``lapse`` and
@@ -479,7 +474,7 @@ def judge_columns(fit: "PanelFit", data: Comparisons) -> dict[str, FloatArray | 
     return columns | {"own_share": spread(share), "kind_note": [""] * len(data.judges)}
 
 
-def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
+def _chances(fit: PanelFit, kinds: FloatArray) -> FloatArray:
     """Return `CHANCES` by judge; what the model says about attention and lapses applies to a judge as modelled."""
     modelled, guessing, upside_down, another_view = kinds.T
     little: list[BoolArray] = []
@@ -494,17 +489,15 @@ def _chances(fit: "PanelFit", kinds: FloatArray) -> FloatArray:
     return np.array([upside_down + modelled * turned, guessing + modelled * idle, another_view])
 
 
-def bench_of(fit: "Fit", data: Comparisons) -> Bench:
+def bench_of(fit: Fit, data: Comparisons) -> Bench:
     """Return what says how probable the answers of each judge of ``data`` were, given the others', by this fit."""
-    from judgemap.study.fit.judges import PanelFit  # which imports this module
-
     if not isinstance(fit, PanelFit):
         return Bench(data.by_judge(), Parts(), Shared(np.zeros(len(fit.map))), Cloud.of(fit.record.sign * fit.risk))
     parts, draws = fit.settings.parts(data, fit.covariance, fit.map.graph), fit.strengths
     return Bench(data.by_judge(), parts, fit.shared, Cloud.of(draws - draws.mean(axis=1, keepdims=True)))
 
 
-def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray]:
+def _weighed(fit: PanelFit, data: Comparisons) -> tuple[FloatArray, FloatArray]:
     """Weigh the `Kinds`, one row per judge of the fit, and return each judge's share; nan for those without answers.
 
     Answers about areas that a judge is unlikely to know say nothing about the judge.
@@ -531,7 +524,7 @@ def _weighed(fit: "PanelFit", data: Comparisons) -> tuple[FloatArray, FloatArray
     return kinds, np.minimum(share, 1.0)
 
 
-def _fit_others(fit: "PanelFit", data: Comparisons, judge: int, belief: Belief) -> Cloud:
+def _fit_others(fit: PanelFit, data: Comparisons, judge: int, belief: Belief) -> Cloud:
     """Return what the other judges' answers say about the map, by a quick fit V that pools them.
 
     Where judges differ, an error of one judge's view moves all of their answers: with I_j what judge j's answers know
@@ -551,6 +544,6 @@ def _fit_others(fit: "PanelFit", data: Comparisons, judge: int, belief: Belief) 
     return Cloud.around(found.mean, spread)
 
 
-def _draws(fit: "PanelFit", name: str) -> FloatArray:
+def _draws(fit: PanelFit, name: str) -> FloatArray:
     values: FloatArray = fit.posterior[name]
     return values.reshape(-1, values.shape[2])

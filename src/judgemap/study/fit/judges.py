@@ -22,7 +22,6 @@ from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
-from judgemap.study.assess.judges import judge_columns
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.draws import (
     Named,
@@ -225,10 +224,6 @@ class PanelFit(Fit):
         rows, reach = evenly(len(self.risk), SOME_DRAWS), Reach.on(self.map.graph)
         centre, steps = (self.posterior[each].reshape(-1, len(self.judges)) for each in ("centre", "reach"))
         return np.mean([reach.known(centre[row], steps[row]) for row in rows], axis=0)
-
-    def judge_columns(self, data: Comparisons) -> dict[str, FloatArray | list[str]]:
-        """Return what the model says about each judge; see `study.assess.judges`."""
-        return judge_columns(self, data)
 
     def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
         """P(the pair's first area is chosen | it is not a tie), by each judge's own map, side, attention and lapses."""

@@ -320,19 +320,6 @@ class Fit(Displayed):
         """Return the same for the difference between an area and the average one."""
         return np.zeros(len(self.map))
 
-    def judge_columns(
-        self,
-        data: "Comparisons",  # noqa: ARG002 - only a PanelFit uses it
-    ) -> dict[str, FloatArray | list[str]]:
-        """Return what the model says about each judge, for `jm.judge_table`: nothing, if judges are alike.
-
-        Parameters
-        ----------
-        data
-            The answers that were fitted.
-        """
-        return {}
-
     @cached_property
     def answers(self) -> "Comparisons | None":
         """The comparisons that the fit was made from; None if it was read from a folder, which does not keep them."""
