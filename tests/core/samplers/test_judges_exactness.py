@@ -177,8 +177,8 @@ def test_catches_a_trade_without_its_volume(monkeypatch):
 def test_catches_a_lost_sign_of_attention(monkeypatch):
     right = hmc.read
 
-    def positive(target, state, *, keep_views):
-        arrays = right(target, state, keep_views=keep_views)
+    def positive(target, states, *, keep_views):
+        arrays = right(target, states, keep_views=keep_views)
         return arrays | {"attention": np.abs(arrays["attention"])}
 
     assert caught(monkeypatch, hmc, "read", positive, "attention", draws=400)

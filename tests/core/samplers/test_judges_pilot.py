@@ -126,7 +126,7 @@ def test_a_chain_that_accepts_nothing_starts_again_and_is_counted(alike, monkeyp
     moved, state = moving(*alike)
     assert moved == 32
     assert state.restarts.any()
-    assert hmc.read(alike[0], state, keep_views=False)["restarts"].sum() == state.restarts.sum()
+    assert hmc.read(alike[0], [state], keep_views=False)["restarts"].sum() == state.restarts.sum()
 
 
 @pytest.mark.parametrize(("answers", "wide"), [(15, True), (600, False)])

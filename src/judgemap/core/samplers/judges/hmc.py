@@ -9,12 +9,13 @@ those, effects are placed without trajectories, by draws from the coordinates th
 judges is left to place the scales precisely.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import expit, logit
 
@@ -51,7 +52,7 @@ from judgemap.core.samplers.judges.target import (
     tell,
     tie_chance,
 )
-from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
+from judgemap.core.samplers.kernel import Arrays, Kernel, check_block
 from judgemap.core.samplers.run import Draws, Plan, Watcher, run
 from judgemap.core.samplers.slices import slice_line
 from judgemap.core.samplers.split_hmc import HMCState, Split
@@ -163,7 +164,19 @@ def transition(
 
     shared = len(target.coordinates.M) < IN_CACHE and len(target.layout.first) >= FEW_ROWS
     width = BATCH if shared else CHAINS
-    return by_steps(init, step, lambda state: read(target, state, keep_views=keep_views), width)
+
+    def advance(rng: np.random.Generator, state: JudgesState, steps: int, thin: int) -> tuple[JudgesState, Arrays]:
+        check_block(steps, thin)
+        before, kept = state.chains.divergences, []
+        for number in range(1, steps + 1):
+            state = step(rng, state)
+            if number % thin == 0:
+                kept.append(state)
+        draws = read(target, kept, keep_views=keep_views)
+        draws["divergences"] = np.diff(draws["divergences"], axis=1, prepend=before[:, None])
+        return state, draws
+
+    return Kernel(init, advance, width)
 
 
 def pilot_width(target: JudgesTarget) -> int:
@@ -410,19 +423,36 @@ def interweave(
     return now, slice_line(rng, now, lambda at: scale.log_prior(at) + likelihood(np.exp((at - now) / 2)), WIDE_STEP)
 
 
-def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Arrays:
-    """Turn q back into the parameters; `sample_panel` lists their names."""
+def read(target: JudgesTarget, states: list[JudgesState], *, keep_views: bool) -> Arrays:
+    """Turn q back into the parameters, (chain, draw, …), as many draws at a time as are not too large together.
+
+    `sample_panel` lists their names.
+    """
+    layout, chains = target.layout, states[0].q.shape[1]
+    numbers = chains * max(target.size, layout.n_judges * layout.n_areas)
+    most = AT_ONCE // numbers if target.model.parts.reach is None else 1
+    blocks = [_read(target, states[part], keep_views=keep_views) for part in pieces(len(states), most)]
+    arrays = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+    return {name: each.reshape(-1, chains, *each.shape[1:]).swapaxes(0, 1) for name, each in arrays.items()}
+
+
+def _read(target: JudgesTarget, states: list[JudgesState], *, keep_views: bool) -> Arrays:
+    """Read all chains of some states, one state's after another."""
     parts = target.model.parts
-    point = parameters(target, state.q)
+    point = parameters(target, np.concatenate([state.q for state in states], axis=1))
     arrays: Arrays = {"strengths": point.strengths.T}
     arrays |= {name: expit(values) if name == "tie_chance" else values for name, values in point.x.items()}
-    if state.roughness is not None:
-        arrays |= {"smoothness": state.roughness.rho, "local_variance": state.roughness.local}
-    arrays |= {"acceptance": state.chains.acceptance, "divergences": state.chains.divergences}
-    if state.restarts is not None:
-        arrays["restarts"] = state.restarts
+    rough = [state.roughness for state in states if state.roughness is not None]
+    beside: dict[str, Sequence[NDArray[Any]]] = {
+        "smoothness": [each.rho for each in rough],
+        "local_variance": [each.local for each in rough],
+        "acceptance": [state.acceptance for state in states],
+        "divergences": [state.chains.divergences for state in states],
+        "restarts": [state.restarts for state in states if state.restarts is not None],
+    }
+    arrays |= {name: np.concatenate(each) for name, each in beside.items() if each}
     if parts.disagreement is not None:
-        views = _views(target, state, point)
+        views = _views(target, [state.seed for state in states], point)
         arrays |= summarise_views(arrays["strengths"], views, keep_views=keep_views)
     if point.side is not None:
         arrays["side"] = (point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w).T
@@ -431,7 +461,7 @@ def read(target: JudgesTarget, state: JudgesState, *, keep_views: bool) -> Array
     if point.lapse is not None and parts.lapses is not None:
         arrays["lapse"] = lapse_rate(parts.lapses, point.lapse).T
     if point.told is not None:
-        arrays["centre"], arrays["reach"] = draw_reach(np.random.default_rng([1, *state.seed]), target, point.told)
+        arrays["centre"], arrays["reach"] = draw_reach(np.random.default_rng([1, *states[0].seed]), target, point.told)
     return arrays
 
 
@@ -440,18 +470,22 @@ def _seed(rng: np.random.Generator) -> IntArray:
     return seed
 
 
-def _views(target: JudgesTarget, state: JudgesState, point: Point) -> FloatArray:
-    """Complete the views, (chain, judge, area): u = σF(V(w − Vᵀε) + ε), with ε ~ N(0, I) for what no answer sees."""
+def _views(target: JudgesTarget, seeds: list[IntArray], point: Point) -> FloatArray:
+    """Complete the views, (chain, judge, area): u = σF(V(w − Vᵀε) + ε), with ε ~ N(0, I) for what no answer sees.
+
+    Each seed serves as many chains.
+    """
     from judgemap.core.samplers.judges.compiled import complete
 
     layout, disagreement, factors = target.layout, target.model.parts.disagreement, target.coordinates.views
     if disagreement is None:
         raise ValueError("this model has no views")
-    areas, chains = layout.n_areas, state.q.shape[1]
-    rng = np.random.default_rng(state.seed)
+    areas, chains = layout.n_areas, len(point.sigma)
+    rngs = [np.random.default_rng(seed) for seed in seeds]
     views = np.empty((chains, layout.n_judges, areas))
     for part in pieces(layout.n_judges, AT_ONCE // (areas * chains)):
-        v = rng.standard_normal((part.stop - part.start, areas, chains)).astype(factors.V.dtype, copy=False)
+        size = part.stop - part.start, areas, chains // len(rngs)
+        v = np.concatenate([rng.standard_normal(size) for rng in rngs], axis=2, dtype=factors.V.dtype)
         complete(factors, areas, point.views.w, v, part.start)
         views[:, part] = np.moveaxis(disagreement.covariance.factor @ v * point.sigma, 2, 0)
     return views
