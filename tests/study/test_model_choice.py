@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import judgemap as jm
-from judgemap.core.model.graph import AreaGraph
 from judgemap.core.simulate import truths
 from judgemap.core.simulate.misbehaviour import Setting
 from judgemap.errors import StudyError
@@ -26,12 +25,7 @@ from judgemap.study.fit.settings import FitSettings
 SHORT = {"chains": 4, "warmup": 50, "draws": 100}
 
 
-@pytest.fixture(scope="module")
-def row():
-    return jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
-
-
-def panel(row, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
+def panel(square, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
     """Judges agree that a < b < c < d, except for some who see it the other way round."""
     rng = np.random.default_rng(1)
     judge = np.repeat(np.arange(n_judges), each)
@@ -40,11 +34,11 @@ def panel(row, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
     sees = np.where(judge < reversed_judges, -1, 1) * (left - right)
     words = np.where(rng.random(len(judge)) < 1 / (1 + np.exp(sees)), *outcome)
     names = [f"judge {number}" for number in judge]
-    return Comparisons.from_words(row.ids, names, left, right, words.tolist())
+    return Comparisons.from_words(square.ids, names, left, right, words.tolist())
 
 
-def test_judges_who_differ_are_predicted_best_by_a_model_in_which_they_do(row):
-    judged = jm.compare_models(panel(row, 3), row, seed=1, models=["alike", "differ"], **SHORT)
+def test_judges_who_differ_are_predicted_best_by_a_model_in_which_they_do(square):
+    judged = jm.compare_models(panel(square, 3), square, seed=1, models=["alike", "differ"], **SHORT)
     best, other = judged.table.to_dict("records")
     assert (best["model"], best["difference"], best["options"]) == ("differ", 0.0, "--judges-differ")
     assert other["difference"] < -2 * other["difference_se"]
@@ -53,7 +47,7 @@ def test_judges_who_differ_are_predicted_best_by_a_model_in_which_they_do(row):
     np.testing.assert_allclose(judged.judges.sum()["differ"], best["elpd"])
 
 
-def test_ctrl_c_in_any_fit_ends_the_comparison(row, monkeypatch):
+def test_ctrl_c_in_any_fit_ends_the_comparison(square, monkeypatch):
     def watch(draws, _wanted):
         if draws.n_draws >= 10:
             os.kill(os.getpid(), signal.SIGINT)
@@ -61,69 +55,69 @@ def test_ctrl_c_in_any_fit_ends_the_comparison(row, monkeypatch):
     real = FitSettings.run
     monkeypatch.setattr(FitSettings, "run", lambda *given, **more: real(*given, **more, watch=watch))
     with pytest.raises(KeyboardInterrupt):
-        jm.compare_models(panel(row, 3), row, seed=1, models=["alike", "differ"], **SHORT)
+        jm.compare_models(panel(square, 3), square, seed=1, models=["alike", "differ"], **SHORT)
 
 
-def test_judges_who_agree_need_no_more(row):
-    judged = jm.compare_models(panel(row, 0), row, seed=1, models=["alike", "differ"], **SHORT)
+def test_judges_who_agree_need_no_more(square):
+    judged = jm.compare_models(panel(square, 0), square, seed=1, models=["alike", "differ"], **SHORT)
     assert abs(judged.table["difference"]).max() < 3
     assert "Choose 'differ' (judgemap fit --judges-differ)" in judged.words, "a tie goes to honest intervals"
 
 
 @pytest.mark.slow  # ten fits
-def test_taking_a_judge_out_agrees_with_fits_without_the_judge(row, monkeypatch):
+def test_taking_a_judge_out_agrees_with_fits_without_the_judge(square, monkeypatch):
     """Both estimate the same thing; with this many judges, their Monte Carlo errors are a few hundredths."""
     data, settings = (
-        panel(row, 0, n_judges=10, each=15),
+        panel(square, 0, n_judges=10, each=15),
         FitSettings(judges="differ", seed=1, chains=8, draws=250, as_in_paper=True),
     )
-    quick, _ = model_choice.leave_one_judge_out(data, row, settings)
+    quick, _ = model_choice.leave_one_judge_out(data, square, settings)
     monkeypatch.setattr(model_choice, "MOST_OF_ONE", -np.inf)
-    slow, refits = model_choice.leave_one_judge_out(data, row, settings)
+    slow, refits = model_choice.leave_one_judge_out(data, square, settings)
     assert refits == 10
     np.testing.assert_allclose(quick, slow, atol=0.3)
 
 
 @pytest.mark.parametrize("names", [("ann", "bob"), ("ann", "bob", "")])
-def test_leaving_out_needs_judges(row, names):
-    data = Comparisons.from_words(row.ids, names, [0] * len(names), [1] * len(names), ["left"] * len(names))
+def test_leaving_out_needs_judges(square, names):
+    data = Comparisons.from_words(square.ids, names, [0] * len(names), [1] * len(names), ["left"] * len(names))
     with pytest.raises(StudyError, match="which takes 3 judges, and every answer with its judge's name"):
-        jm.compare_models(data, row, seed=1)
+        jm.compare_models(data, square, seed=1)
 
 
-def test_only_what_the_answers_can_tell_is_tried(row):
-    winners = panel(row, 0, outcome=("left", "left"))
+def test_only_what_the_answers_can_tell_is_tried(square):
+    winners = panel(square, 0, outcome=("left", "left"))
     assert "side" not in model_choice._applicable(winners)
     assert "davidson" not in model_choice._applicable(winners)
 
 
-def test_a_fit_that_takes_judges_as_alike_warns_where_they_are_not(row):
+def test_a_fit_that_takes_judges_as_alike_warns_where_they_are_not(square):
     """The rate of false alarms is tested in tests/core/assess/test_kinds.py."""
     notes = {
         note.kind: note.text
-        for note in jm.fit_spatial(panel(row, 3), row, seed=1, **SHORT, as_in_paper=True).record.notes
+        for note in jm.fit_spatial(panel(square, 3), square, seed=1, **SHORT, as_in_paper=True).record.notes
     }
     assert f"(p = {LEVEL / 2:.3f} or less)" in notes[NoteKind.JUDGES_DIFFER]
     assert notes[NoteKind.JUDGES_DIFFER].endswith("fit again with --judges-differ.")
-    agreed = jm.fit_spatial(panel(row, 0), row, seed=1, **SHORT, as_in_paper=True)
+    agreed = jm.fit_spatial(panel(square, 0), square, seed=1, **SHORT, as_in_paper=True)
     assert NoteKind.JUDGES_DIFFER not in [note.kind for note in agreed.record.notes]
 
 
-def test_ties_do_not_hide_that_judges_differ(row):
-    data = panel(row, 3)
+def test_ties_do_not_hide_that_judges_differ(square):
+    data = panel(square, 3)
     words = data.outcome_words.tolist()
     words[::7] = ["tie"] * len(words[::7])
-    tied = Comparisons.from_words(row.ids, data.judge_names.tolist(), data.left, data.right, words)
-    fit = jm.fit_spatial(tied, row, seed=1, **SHORT, as_in_paper=True)
+    tied = Comparisons.from_words(square.ids, data.judge_names.tolist(), data.left, data.right, words)
+    fit = jm.fit_spatial(tied, square, seed=1, **SHORT, as_in_paper=True)
     assert {NoteKind.TIES, NoteKind.JUDGES_DIFFER} <= {note.kind for note in fit.record.notes}
-    differ = jm.fit_spatial(tied, row, seed=1, judges="differ", **SHORT, as_in_paper=True)
+    differ = jm.fit_spatial(tied, square, seed=1, judges="differ", **SHORT, as_in_paper=True)
     assert NoteKind.JUDGES_DIFFER not in {note.kind for note in differ.record.notes}
 
 
-def test_parameters_have_intervals_and_words(row):
+def test_parameters_have_intervals_and_words(square):
     short = {"chains": 2, "warmup": 10, "draws": 20}
     fit = jm.fit_spatial(
-        panel(row, 2), row, seed=1, judges="differ", attention=True, smoothness="infer", **short, as_in_paper=True
+        panel(square, 2), square, seed=1, judges="differ", attention=True, smoothness="infer", **short, as_in_paper=True
     )
     found = {each.symbol: each for each in parameters(fit)}
     assert list(found) == ["α", "σ", "ρ", "σ_a", "σ/α"]
@@ -132,10 +126,12 @@ def test_parameters_have_intervals_and_words(row):
 
 
 @pytest.fixture(scope="module")
-def odd_judge(row):
+def odd_judge(square):
     """Eight judges of 60 answers, the first of whom sees it the other way round, and a fit with attention."""
-    data = panel(row, 1, n_judges=8, each=60)
-    return data, settled(jm.fit_spatial(data, row, seed=1, attention=True, **SHORT | {"draws": 200}, as_in_paper=True))
+    data = panel(square, 1, n_judges=8, each=60)
+    return data, settled(
+        jm.fit_spatial(data, square, seed=1, attention=True, **SHORT | {"draws": 200}, as_in_paper=True)
+    )
 
 
 def settled(fit):
@@ -144,7 +140,7 @@ def settled(fit):
     return replace(fit, record=replace(fit.record, diagnostics=good))
 
 
-def test_a_judge_the_other_way_round_is_told_apart(row, odd_judge):
+def test_a_judge_the_other_way_round_is_told_apart(square, odd_judge):
     """With or without attention in the model; on four areas a map of one's own may well be the others' upside down."""
     data, fit = odd_judge
     table = jm.judge_table(fit, data)
@@ -154,7 +150,7 @@ def test_a_judge_the_other_way_round_is_told_apart(row, odd_judge):
     assert (kinds.loc[1:] <= SURE).all(axis=None), "nothing is said of the others, though short chains may flip some"
     assert not any(table["kind_note"])
     assert (table["attention_low"] <= table["attention"]).all()
-    differ = settled(jm.fit_spatial(data, row, seed=3, judges="differ", **SHORT | {"draws": 200}, as_in_paper=True))
+    differ = settled(jm.fit_spatial(data, square, seed=3, judges="differ", **SHORT | {"draws": 200}, as_in_paper=True))
     seen = jm.judge_table(differ, data)
     assert seen["distance"].argmax() == 0
     assert seen["p_reversed"][0] > 0.7, "0.76 to 0.79 with seeds from 1 to 6"
@@ -206,25 +202,25 @@ def test_few_answers_accuse_nobody(monkeypatch):
     assert (jm.judge_table(fit, data)[kinds] > SURE).any(axis=None)
 
 
-def test_reliability_says_what_another_panel_would_give(row):
-    data = panel(row, 2)
+def test_reliability_says_what_another_panel_would_give(square):
+    data = panel(square, 2)
     told = jm.reliability(
-        jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT, as_in_paper=True), data, seed=1, splits=4
+        jm.fit_spatial(data, square, seed=1, judges="differ", **SHORT, as_in_paper=True), data, seed=1, splits=4
     )
     assert 0 < told.another_panel < 1
     assert told.population == pytest.approx(told.bayes)
     assert "another panel of the same size" in told.note
     assert np.isnan(
         jm.reliability(
-            jm.fit_spatial(data, row, seed=1, **SHORT, as_in_paper=True), data, seed=1, splits=4
+            jm.fit_spatial(data, square, seed=1, **SHORT, as_in_paper=True), data, seed=1, splits=4
         ).another_panel
     )
 
 
-def test_the_scale_of_the_map_is_no_part_of_what_another_panel_would_give(row):
+def test_the_scale_of_the_map_is_no_part_of_what_another_panel_would_give(square):
     """Draws of which every other has a map twice as large, α too: correlations do not see it."""
-    data = panel(row, 0)
-    fit = jm.fit_spatial(data, row, seed=1, judges="differ", **SHORT, as_in_paper=True)
+    data = panel(square, 0)
+    fit = jm.fit_spatial(data, square, seed=1, judges="differ", **SHORT, as_in_paper=True)
     draws = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + float(np.median(fit.alpha)) ** 2)
     twice = np.where(np.arange(draws.sizes["draw"]) % 2, 2.0, 1.0)
     larger = draws.assign(

@@ -7,7 +7,6 @@ import pytest
 
 import judgemap as jm
 from judgemap.core.model.car import intrinsic_car
-from judgemap.core.model.graph import AreaGraph
 from judgemap.core.simulate.misbehaviour import Setting, own_part
 from judgemap.errors import StudyError
 from judgemap.study.data.comparisons import Comparisons
@@ -27,12 +26,7 @@ def tell(areas, rows, **more):
 
 
 @pytest.fixture(scope="module")
-def row():
-    return jm.Areas(("a", "b", "c", "d"), ("Ash", "Beech", "Cedar", "Dogwood"), AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
-
-
-@pytest.fixture(scope="module")
-def answers(row):
+def answers(square):
     """Three judges, the third of whom sees it the other way round; a few ties; one who only skips."""
     rng, rows = np.random.default_rng(1), []
     for judge in ("ann", "bob", "eve"):
@@ -40,15 +34,15 @@ def answers(row):
             a, b = (int(each) for each in rng.permutation(4)[:2])
             better = "left" if (a < b) == (judge != "eve") else "right"
             outcome = "tie" if rng.random() < 0.2 else better if rng.random() < 0.8 else "left"
-            rows.append((judge, row.ids[a], row.ids[b], outcome))
-    return tell(row, [*rows, ("sam", "a", "b", "skipped")])
+            rows.append((judge, square.ids[a], square.ids[b], outcome))
+    return tell(square, [*rows, ("sam", "a", "b", "skipped")])
 
 
 @pytest.fixture(scope="module")
-def fit(answers, row):
+def fit(answers, square):
     return jm.fit_spatial(
         answers,
-        row,
+        square,
         seed=1,
         judges="differ",
         side=True,
@@ -127,12 +121,12 @@ def test_notes_count_ties_and_name_the_silent(fit):
     assert [note.names_judges for note in fit.record.notes if note.kind is NoteKind.SILENT_JUDGES] == [True]
 
 
-def test_ties_are_modelled_where_there_are_any(answers, row):
-    fit = jm.fit_standard(answers, row, seed=1, **SHORT, as_in_paper=True)
+def test_ties_are_modelled_where_there_are_any(answers, square):
+    fit = jm.fit_standard(answers, square, seed=1, **SHORT, as_in_paper=True)
     assert isinstance(fit, jm.PanelFit)
     assert fit.record.view is View.POOLED
     assert "theta" in fit.posterior
-    davidson = jm.fit_standard(answers, row, seed=1, ties="davidson", **SHORT, as_in_paper=True)
+    davidson = jm.fit_standard(answers, square, seed=1, ties="davidson", **SHORT, as_in_paper=True)
     assert abs(davidson.tie_chance.mean() - fit.tie_chance.mean()) < 0.15
     assert "nu" in davidson.posterior
     with pytest.raises(StudyError, match="one map for all judges"):
@@ -141,10 +135,10 @@ def test_ties_are_modelled_where_there_are_any(answers, row):
         _ = fit.judge_maps
 
 
-def test_without_ties_nothing_changes(answers, row):
+def test_without_ties_nothing_changes(answers, square):
     decided = answers.where(answers.decided)
-    plain = jm.fit_spatial(decided, row, seed=1, **SHORT, as_in_paper=True)
-    left_out = jm.fit_spatial(answers, row, seed=1, ties="leave-out", **SHORT, as_in_paper=True)
+    plain = jm.fit_spatial(decided, square, seed=1, **SHORT, as_in_paper=True)
+    left_out = jm.fit_spatial(answers, square, seed=1, ties="leave-out", **SHORT, as_in_paper=True)
     assert type(plain) is type(left_out) is jm.Fit
     assert left_out.settings.ties == "leave-out"
     np.testing.assert_array_equal(plain.risk, left_out.risk)
@@ -200,21 +194,21 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_told_in_a_sentence(row, case):
+def test_bad_input_is_told_in_a_sentence(square, case):
     rows, options, text = BAD[case]
     with pytest.raises(StudyError) as told:
-        jm.fit_spatial(tell(row, rows), row, seed=1, **options, **SHORT, as_in_paper=True)
+        jm.fit_spatial(tell(square, rows), square, seed=1, **options, **SHORT, as_in_paper=True)
     assert text in str(told.value)
     assert "\n" not in str(told.value)
 
 
-def test_the_log_likelihood_is_that_of_each_judges_own_answers(row):
+def test_the_log_likelihood_is_that_of_each_judges_own_answers(square):
     """By hand, from the draws: the judge's map, attention, side, lapses, reach, and ties by Rao and Kupper's rule."""
     data = Comparisons.from_words(
-        row.ids, list("abcabcabcabc"), [0, 1, 2] * 4, [1, 2, 3] * 4, ["left", "right", "tie", "left"] * 3
+        square.ids, list("abcabcabcabc"), [0, 1, 2] * 4, [1, 2, 3] * 4, ["left", "right", "tie", "left"] * 3
     )
     plan = {"seed": 1, "chains": 2, "warmup": 5, "draws": 10}
-    fit = jm.fit_spatial(data, row, judges="differ", side=True, attention=True, lapses=True, reach=True, **plan)
+    fit = jm.fit_spatial(data, square, judges="differ", side=True, attention=True, lapses=True, reach=True, **plan)
     logs = fit.log_likelihood(data)
     assert logs.sizes == {"chain": 2, "draw": 10, "answer": 12}
     samples, theta = fit.posterior, fit.posterior["theta"]
