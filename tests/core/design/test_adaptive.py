@@ -177,7 +177,6 @@ def test_steps_towards_the_mode_are_bounded(monkeypatch):
         (lambda s: update(s, 1, 1), "two different areas"),
         (lambda s: update(s, 1, 9), "two different areas"),
         (lambda s: init(Model(s.model.counts, COVARIANCE, InverseGamma())), "needs a fixed α²"),
-        (lambda s: AdaptiveState(s.model, s.mode[1:], s.covariance), "cover the model's 9 areas"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(call, message):
