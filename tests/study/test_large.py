@@ -11,8 +11,8 @@ from judgemap.core.samplers.sparse import hmc
 from judgemap.errors import StudyError
 from judgemap.study.assess import explain
 from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.fit import draws as kept_draws
 from judgemap.study.fit import large
-from judgemap.study.fit import named as kept_draws
 from judgemap.study.fit.record import NoteKind, data_notes
 from judgemap.study.fit.settings import LARGE, LARGE_PLAN, FitSettings, View
 
