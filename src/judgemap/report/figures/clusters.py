@@ -33,14 +33,12 @@ LINE = 15.0
 """Height of a line of the map's legend, in points."""
 
 
-def cluster_map(
-    fit: ClusterFit, partition: Partition | None = None, title: str = "", *, ax: Axes | None = None
-) -> Picture:
+def cluster_map(fit: ClusterFit, title: str = "", *, ax: Axes | None = None) -> Picture:
     """Draw the clusters, red above the average and blue below; the less certain an area's cluster, the fainter it is.
 
     Dots mark areas that could belong to another cluster; areas without a clear cluster stay white.
     """
-    shown = partition or fit.best
+    shown = fit.best
     place, colours = ground(fit.map), _colours(shown)
     doubtful = np.array([each.area for each in shown.between], dtype=np.int64)
     unplaced = int((~shown.placed).sum())
@@ -79,9 +77,9 @@ def cluster_map(
     return Picture(figure, alt, caption + drawn_how(fit.map))
 
 
-def cluster_violins(fit: ClusterFit, partition: Partition | None = None) -> Picture:
+def cluster_violins(fit: ClusterFit) -> Picture:
     """Draw how risk is spread in each cluster: the pooled posterior draws of its areas."""
-    shown = partition or fit.best
+    shown = fit.best
     colours = _colours(shown)
     risk = fit.risk[:: max(1, len(fit.risk) // 1000)]  # about a thousand draws per area show the shape
     pooled = [_without_ends(risk[:, shown.labels == k].ravel()) for k in range(1, shown.n_clusters + 1)]
@@ -118,9 +116,9 @@ def cluster_number_bars(fit: ClusterFit) -> Picture:
     )
 
 
-def co_clustering_matrix(fit: ClusterFit, partition: Partition | None = None) -> Picture:
+def co_clustering_matrix(fit: ClusterFit) -> Picture:
     """Draw the probability that two areas share a cluster, with areas in order of cluster and risk."""
-    shown = partition or fit.best
+    shown = fit.best
     risk = np.median(fit.risk, axis=0)
     order = np.lexsort((-risk, shown.labels))
     classes, limits = CHANCE.classify(fit.co_clustering[np.ix_(order, order)])

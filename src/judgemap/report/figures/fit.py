@@ -32,7 +32,7 @@ from judgemap.report.figures.picture import (
 )
 from judgemap.report.words.text import capital, counted, listed, number, shortened
 from judgemap.study.assess import checks
-from judgemap.study.assess.beside import Follows, follows
+from judgemap.study.assess.beside import Follows
 from judgemap.study.assess.checks import PredictiveCheck
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.result import Fit
@@ -157,13 +157,13 @@ def variance_against_median(fit: Fit, *, ax: Axes | None = None) -> Picture:
     return Picture(figure, alt, summary)
 
 
-def comparison_times(data: Comparisons, *, ax: Axes | None = None) -> Picture:
+def comparison_times(data: Comparisons) -> Picture:
     """Draw how long comparisons took, without the slowest hundredth."""
     seconds = data.seconds[np.isfinite(data.seconds)]
     if not len(seconds):
         raise StudyError("the comparisons have no times to draw; add a column 'seconds' to the table")
     middle, longest = np.quantile(seconds, [0.5, 0.99])
-    with drawing(210, axes=ax) as (figure, [axes]):
+    with drawing(210) as (figure, [axes]):
         inside = seconds[seconds <= longest]
         axes.hist(inside, bins=40, color=BLUE, alpha=0.75, edgecolor="white", linewidth=0.4)
         axes.axvline(middle, **{**DASHED, "color": INK, "linewidth": 1.2, "zorder": 2})
@@ -306,11 +306,10 @@ def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
     return Picture(figure, alt, caption)
 
 
-def against_figure(fit: Fit, column: str, told: Follows | None = None) -> Picture:
+def against_figure(fit: Fit, column: str, told: Follows) -> Picture:
     """Draw each area's risk, with its 95 % interval, against a figure, and name the areas that stand out from it."""
     if fit.map.figures is None:
         raise StudyError("this fit has no figures; give them with jm.Areas.with_figures before fitting")
-    told = told or follows(fit, fit.map.figures, column)
     values = fit.map.figures.numbers(column)
     known = np.flatnonzero(np.isfinite(values))
     table, x = fit.areas.iloc[known], values[known]

@@ -12,15 +12,15 @@ from judgemap.report.words.text import listed
 from judgemap.study.assess.judges import time_histogram
 from judgemap.study.data.comparisons import Comparisons
 
-MOST = 40
-"""How many judges one picture shows: those with the most answers."""
+MOST, MOST_TIMES = 40, 12
+"""How many judges one picture shows, those with the most answers; and how many one of their times."""
 
 
-def times_by_judge(data: Comparisons, most: int = 12) -> Picture:
+def times_by_judge(data: Comparisons) -> Picture:
     """Draw a histogram of comparison times for each judge, those with the most comparisons first."""
     times = time_histogram(data)
     totals = times.counts.sum(axis=1)
-    chosen = [place for place in np.argsort(-totals, kind="stable")[:most] if totals[place]]
+    chosen = [place for place in np.argsort(-totals, kind="stable")[:MOST_TIMES] if totals[place]]
     rows = -(-len(chosen) // 3)
     medians = data.to_frame().groupby("judge")["seconds"].median().to_dict()
     with drawing(30 + 72 * rows, rows=rows, columns=3) as (figure, panels):

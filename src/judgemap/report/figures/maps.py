@@ -352,10 +352,10 @@ def uncertainty_map(fit: Fit, title: str = "", *, ax: Axes | None = None) -> Pic
     return choropleth(fit.map, fit.areas["risk_sd"].to_numpy(), UNCERTAINTY, caption, title=title, ax=ax)
 
 
-def variance_map(fit: Fit, title: str = "") -> Picture:
+def variance_map(fit: Fit) -> Picture:
     """Draw the posterior variance of risk."""
     caption = "The darker an area, the larger the posterior variance of its risk."
-    return choropleth(fit.map, fit.areas["risk_sd"].to_numpy() ** 2, VARIANCE, caption, title=title)
+    return choropleth(fit.map, fit.areas["risk_sd"].to_numpy() ** 2, VARIANCE, caption)
 
 
 def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None) -> Picture:
@@ -367,7 +367,7 @@ def p_top_map(fit: Fit, k: int = 10, title: str = "", *, ax: Axes | None = None)
     return choropleth(fit.map, fit.p_top(k).to_numpy(), scale, caption, title=title, ax=ax)
 
 
-def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title: str = "") -> Picture:
+def prior_correlation_map(areas: Areas, covariance: Covariance, area: str) -> Picture:
     """Draw the prior correlation C_ij / √(C_ii C_jj) of one area, given by id or name, with all others."""
     if covariance.n_areas != len(areas):
         raise StudyError(
@@ -377,10 +377,10 @@ def prior_correlation_map(areas: Areas, covariance: Covariance, area: str, title
     C = covariance.matrix
     correlation = np.clip(C[chosen] / np.sqrt(C[chosen, chosen] * np.diag(C)), -1.0, 1.0)
     caption = f"What we learn about {areas.names[chosen]} (outlined) is assumed to hold for darker areas too."
-    return choropleth(areas, correlation, LIKENESS, caption, title=title, outlined=[chosen])
+    return choropleth(areas, correlation, LIKENESS, caption, outlined=[chosen])
 
 
-def adjacency_map(areas: Areas, title: str = "") -> Picture:
+def adjacency_map(areas: Areas) -> Picture:
     """Draw lines between neighbours, dashed if an island was linked to the nearest area."""
     place, edges = ground(areas), areas.graph.edges
     bridges = np.array([areas.index([each.a, each.b]) for each in areas.bridges], dtype=np.int64).reshape(-1, 2)
@@ -388,7 +388,7 @@ def adjacency_map(areas: Areas, title: str = "") -> Picture:
     # Each edge as one number, so that whole edges can be compared.
     borders = edges[~np.isin(edges @ [size, 1], np.sort(bridges, axis=1) @ [size, 1])]
     with style():
-        figure, axes = sheet(place.height, title)
+        figure, axes = sheet(place.height)
         if place.is_map:
             place.paint(axes, np.arange(size), FAINT)
         place.link(axes, borders, edgecolor=QUIET, linewidth=0.9, zorder=3)
@@ -464,7 +464,7 @@ def drawn_how(areas: Areas) -> str:
     return lines + (" The squares with letters are drawn larger below the map." if place.insets else "")
 
 
-def sheet(height: float, title: str, below: float = 0.0, axes: Axes | None = None) -> tuple[Figure, Axes]:
+def sheet(height: float, title: str = "", below: float = 0.0, axes: Axes | None = None) -> tuple[Figure, Axes]:
     """Return a figure whose axes are in points, with 0 at the foot of the map and room for a legend below it.
 
     Any ``axes`` given use the same units, scaled to the room there is: see `fit_size`.

@@ -9,10 +9,10 @@ from judgemap.report.words.text import DESIGNS
 from judgemap.study.plan.schedules import Schedule
 
 
-def exposure_map(schedule: Schedule, title: str = "") -> Picture:
+def exposure_map(schedule: Schedule) -> Picture:
     """Draw how often the design asks about each area, on average."""
     scale = Scale("PuBuGn", f"Times asked, on average in {len(schedule):,} pairs", "rarely", "often")
-    return choropleth(schedule.areas, schedule.expected(), scale, how_often(schedule), title=title)
+    return choropleth(schedule.areas, schedule.expected(), scale, how_often(schedule))
 
 
 def how_alike(schedule: Schedule) -> str:

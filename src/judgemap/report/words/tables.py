@@ -100,9 +100,9 @@ def highest_risk(fit: Fit, count: int = 10) -> Table:
     return Table(f"The {len(rows)} areas of highest estimated risk", heads, rows)
 
 
-def highest_in_words(fit: Fit, count: int = 10) -> Table:
+def highest_in_words(fit: Fit) -> Table:
     """List the areas of highest risk for decision makers: how often judges would pick each over an average area."""
-    numbers = highest_risk(fit, count)
+    numbers = highest_risk(fit)
     rows = tuple(
         (rank, name, Cell(times_in_ten(fit.judged_riskier[area])), chance)
         for (rank, name, _, chance), area in zip(numbers.rows, fit.order, strict=False)
@@ -118,7 +118,7 @@ def _width(text: str) -> int:
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
-def highest_regions(fit: Fit, regions: ByRegion, count: int = 10) -> Table:
+def highest_regions(fit: Fit, regions: ByRegion) -> Table:
     """List the regions of highest mean risk for decision makers, with the area of highest risk in each."""
     by, names = regions.by, fit.map.names
     picked = dict(zip(by.names, by.means(fit.judged_riskier[None])[0], strict=True))
@@ -129,7 +129,7 @@ def highest_regions(fit: Fit, regions: ByRegion, count: int = 10) -> Table:
             Cell(times_in_ten(picked[group["group"]])),
             Cell(_within(names[highest[0]], group["group"])),
         )
-        for group, highest in zip(regions.table[:count].to_dict("records"), regions.highest, strict=False)
+        for group, highest in zip(regions.table[:10].to_dict("records"), regions.highest, strict=False)
     )
     picks = Column("Picked as riskier than average", numeric=True)
     heads = (RANK, Column(capital(by.name)), picks, Column("Its highest area"))
