@@ -260,7 +260,7 @@ def draw_whole(study: Study, seen: SeenMap, layer: Layer) -> HttpResponse:
         (round(step * place, 1), 54 + 28 * place, colour, name)
         for place, (colour, name) in enumerate(zip_longest([colour for colour, *_ in layer.steps], names))
     ]
-    whole = height + 100 + (28 * len(legend) if layer.key else 70)
+    whole = height + 100 + (20 + 28 * len(legend) if layer.key else 70)
     context = _drawn(ground, layer, seen.rows) | {
         "title": seen.run.version.title, "layer": layer, "legend": legend, "step": step, "slide": SLIDE, "west": west,
         "top": north - 60, "width": width, "height": whole, "tall": round(SLIDE * whole / width), "left": west + 8,
