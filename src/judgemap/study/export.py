@@ -246,22 +246,11 @@ def replication(
     areas: Areas | None = None,
     judges: Judges = "numbered",
 ) -> Path:
-    """Write a zip file from which `judgemap fit` reproduces the numbers of a fit.
+    """Write a zip file from which `judgemap fit` reproduces the numbers of a fit, from exactly its comparisons.
 
-    Parameters
-    ----------
-    fit, comparisons
-        The fit, and the exact comparisons that it was made from; the hash of the data in the fit must match theirs.
-    definition_toml
-        The text of study.toml, if there is a study.
-    path
-        The zip file.
-    areas
-        The areas as they were when the fit was made. They matter, and only for the last digits, if the prior depends on
-        centroids: a saved fit has outlines rounded to six decimal places of a degree.
-    judges
-        "numbered" calls the judges 1, 2, 3 in the order of the table, so that the archive can be published; "kept"
-        keeps their names.
+    ``areas`` are as they were when the fit was made. They matter, and only for the last digits, if the prior depends on
+    centroids: a saved fit has outlines rounded to six decimal places of a degree. Judges are "numbered" 1, 2, 3 in the
+    order of the table, so that the archive can be published, or their names "kept".
     """
     path = Path(path)
     check_file(path)

@@ -76,11 +76,7 @@ class Position(NamedTuple):
 
 
 def pack(named: Arrays, *others: NDArray[Any]) -> bytes:
-    """Write arrays as the bytes of an npz file.
-
-    >>> [each.tolist() for each in unpack(pack({"a": np.arange(3)}, np.zeros(2))).values()]
-    [[0, 1, 2], [0.0, 0.0]]
-    """
+    """Write arrays as the bytes of an npz file."""
     file = io.BytesIO()
     np.savez(file, *others, **cast("dict[str, Any]", named))
     return file.getvalue()

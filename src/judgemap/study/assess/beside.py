@@ -87,23 +87,11 @@ class Grouping:
 
 
 def group_areas(areas: Areas, by: "str | Path | Sequence[str]", *, weights: str = EQUAL) -> Grouping:
-    """Put areas into groups.
+    """Put areas into groups, with notes on areas that are in no group, or in several.
 
-    Parameters
-    ----------
-    areas
-        The areas of the fit, with figures if columns of them are named: see `Areas.with_figures`.
-    by
-        A boundary file of larger places, such as districts: an area belongs to the one that has most of its surface. Or
-        a column of the figures, or a list with the group of each area, empty for none.
-    weights
-        How areas count within their group: "equal", "area" (by surface), or a column of the figures, such as the
-        population.
-
-    Returns
-    -------
-    Grouping
-        With notes on areas that are in no group, or in several.
+    ``by`` is a boundary file of larger places, such as districts: an area belongs to the one that has most of its
+    surface. Or it is a column of the figures, or a list with the group of each area, empty for none. ``weights`` says
+    how areas count in their group: "equal", "area" (by surface), or a column of the figures, such as the population.
     """
     name, notes = "group", list[str]()
     if isinstance(by, str | Path):

@@ -258,12 +258,7 @@ def _as_text(value: Any) -> Any:  # noqa: ANN401 - whatever TOML holds
 
 
 def write_definition(study: StudyDefinition) -> str:
-    """Write a study.toml, so that reading it gives the same definition.
-
-    >>> study = StudyDefinition("Wards", "Which?", "lower", AreasSource(file="wards.gpkg"), languages=("en", "fr"))
-    >>> parse_definition(tomllib.loads(write_definition(study))) == study
-    True
-    """
+    """Write a study.toml, so that reading it gives the same definition."""
     tables: dict[str, object] = {
         key: list(value) if isinstance(value, tuple) else value
         for key in ("title", "question", "direction", "design", "recommended", "maximum", "ties", "skips", "access")
@@ -312,12 +307,7 @@ def read_study_areas(study: StudyDefinition, folder: str | Path) -> Areas:
 
 
 def without_edges(areas: Areas, removed: Sequence[tuple[str, str]]) -> Areas:
-    """Return the areas with some edges removed.
-
-    >>> areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, [[0, 1], [1, 2]]))
-    >>> without_edges(areas, [("c", "b")]).graph.edges
-    array([[0, 1]])
-    """
+    """Return the areas with some edges removed."""
     if not removed:
         return areas
     gone = {tuple(sorted(areas.index(pair).tolist())) for pair in removed}

@@ -113,10 +113,6 @@ def read_answers(rows: Sequence[Cells], columns: Columns, where: Sequence[str], 
 
     If outcomes are numbers, 2 is a tie and ``ones`` says which area an outcome of 1 stands for; 0 is the other.
     ``where`` says where each row is, for errors.
-
-    >>> rows = [{"item1": "a", "item2": "b", "outcome": "1"}, {"item1": "b", "item2": "c", "outcome": "2"}]
-    >>> [answer.outcome for answer in read_answers(rows, guess_columns(rows[0]), ["row 1", "row 2"])]
-    ['left', 'tie']
     """
     numbers = {"1": "left", "0": "right"} if ones == "first" else {"1": "right", "0": "left"}
     answers = []
@@ -211,7 +207,11 @@ def save_import(imported: Imported, folder: str | Path) -> str:
         if imported.edges:
             (draft / "edges.csv").write_text(csv_text(("area_a", "area_b"), imported.edges), encoding="utf-8")
         if imported.geometry is not None:
-            _write_map(imported, draft / "areas.geojson")
+            import geopandas
+
+            columns = {"id": imported.ids, "name": imported.names}
+            frame = geopandas.GeoDataFrame(columns, geometry=imported.geometry).to_crs("EPSG:4326")
+            frame.to_file(draft / "areas.geojson", driver="GeoJSON")
         notes = "".join(f"- {note}\n" for note in all_notes(imported))
         (draft / MARK).write_text(f"# Imported\n\n{notes}\nNext:\n\n    {command}\n", encoding="utf-8")
     return command
@@ -238,14 +238,6 @@ def next_command(imported: Imported, folder: Path) -> str:
         places = ["--area-names", f"{folder / 'areas.csv'}", "--model", "standard"]
     words = ["judgemap", "fit", f"{folder / 'comparisons.csv'}", *places, "--winner-is", imported.winner_is or "lower"]
     return shlex.join([*words, "-o", "results"])
-
-
-def _write_map(imported: Imported, path: Path) -> None:
-    import geopandas
-
-    columns = {"id": imported.ids, "name": imported.names}
-    frame = geopandas.GeoDataFrame(columns, geometry=imported.geometry).to_crs("EPSG:4326")
-    frame.to_file(path, driver="GeoJSON")
 
 
 MOST_FILES = 1000

@@ -44,13 +44,7 @@ class Axed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """Arrays by name, and labels along their axes. An axis's own label has its name; others may lie along it too.
-
-    >>> risk, ids = Axed(("draw", "area"), np.zeros((4, 2))), Axed(("area",), np.array(["a", "b"]))
-    >>> named = Named({"risk": risk}, {"area": ids})
-    >>> named["risk"].shape, named["area"].tolist(), named.sizes, "alpha2" in named
-    ((4, 2), ['a', 'b'], {'draw': 4, 'area': 2}, False)
-    """
+    """Arrays by name, and labels along their axes. An axis's own label has its name; others may lie along it too."""
 
     arrays: Mapping[str, Axed] = field(default_factory=dict)
     labels: Mapping[str, Axed] = field(default_factory=dict)

@@ -232,15 +232,8 @@ class FitSettings:
     give the same numbers from the same data, whether from the command line, from Python or on the study server. If no
     seed is given, one is drawn.
 
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> settings = FitSettings(model="standard", as_in_paper=True, chains=2, seed=1, draws=50)
-    >>> settings.run(data, areas).record.model
-    'standard'
-    >>> settings.command("answers.csv", "a.gpkg")
+    >>> FitSettings(model="standard", as_in_paper=True, chains=2, seed=1, draws=50).command("answers.csv", "a.gpkg")
     'judgemap fit answers.csv --areas a.gpkg --model standard --as-in-paper --chains 2 --draws 50 --seed 1 -o results'
-    >>> FitSettings.from_dict(settings.to_dict()) == settings
-    True
     """
 
     model: str = new_setting(
@@ -617,11 +610,7 @@ class FitSettings:
             )
 
     def cluster_prior(self, areas: Areas) -> ClusterPrior:
-        """Build the prior of clusters for these areas, or say what is wrong with it.
-
-        ``affinity`` is how strongly nearby areas attract each other into a cluster: ``communicability`` (the paper's),
-        ``window`` (1 up to ``length`` borders away) or ``decay`` (exponential in borders crossed, over ``length``).
-        """
+        """Build the prior of clusters for these areas, or say what is wrong with it."""
         length = 1.0 if self.length is None else self.length
         try:
             if self.affinity == "communicability":

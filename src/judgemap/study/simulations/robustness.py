@@ -100,21 +100,8 @@ class Place(NamedTuple):
 class Robustness(Experiment):
     """Settings of the robustness study: which cases to try, with which fits.
 
-    Parameters
-    ----------
-    alpha, judges
-        The standard deviation of the strengths, and the number of judges.
-    comparisons
-        Answers of a panel that misbehaves.
-    behaviours, truths, panels, lengths, fits
-        Which of `BEHAVIOURS`, of `truths`, of `JUDGES`, of `ANSWERS` and of `FITS` to try. None of the truths means
-        all that the map allows.
-    points
-        Centroids, for priors that need them.
-    real
-        Real maps, by the name of the place; all of them are tried, whatever ``truths`` says.
-    chains, warmup, draws
-        How much each fit draws.
+    ``comparisons`` are the answers of a panel that misbehaves. None of the truths means all that the map allows, and
+    ``points`` are centroids for priors that need them. All ``real`` maps, by the name of the place, are tried.
     """
 
     alpha: float = 3.0

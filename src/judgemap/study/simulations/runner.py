@@ -219,12 +219,7 @@ def finished_sets(folder: Path, sets: int) -> int:
 
 
 def to_csv(rows: Sequence[Row]) -> str:
-    """Write rows as a CSV table.
-
-    >>> print(to_csv([{"set": 1, "u1": 0.5}]), end="")
-    set,u1
-    1,0.5
-    """
+    """Write rows as a CSV table."""
     written = io.StringIO()
     writer = csv.DictWriter(written, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
