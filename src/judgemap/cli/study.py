@@ -314,12 +314,12 @@ def backup(
 
     from judgemap.web.people.retention import note_withdrawals
     from judgemap.web.server.backup import Lock
-    from judgemap.web.studies.backups import Rotation, make_backup
+    from judgemap.web.studies.backups import make_backup
 
     note_withdrawals()  # so that the list is complete since before the backup
     words = typer.prompt("Passphrase", hide_input=True, confirmation_prompt=True) if passphrase else ""
     lock = Lock(() if passphrase else tuple(to or settings.BACKUP_RECIPIENTS), words)
-    written = make_backup(output, lock, Rotation(daily, weekly), verify=verify)
+    written = make_backup(output, lock, daily=daily, weekly=weekly, verify=verify)
     checked = " It was read back, and every row matches." if verify else ""
     typer.echo(f"Written: {written}.{checked} Keep a copy of the data folder's secret-key elsewhere too.")
 

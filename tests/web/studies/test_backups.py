@@ -14,7 +14,7 @@ from judgemap.web.people import retention
 from judgemap.web.server import backup
 from judgemap.web.server.backup import Key, Lock, is_encrypted, make_key
 from judgemap.web.studies import backups, making
-from judgemap.web.studies.backups import DELETED, WRITTEN, Rotation, make_backup, stale_backups
+from judgemap.web.studies.backups import DELETED, WRITTEN, kept, make_backup, stale_backups
 from judgemap.web.studies.editing import set_end
 from judgemap.web.studies.log import verify_log
 from judgemap.web.studies.models import Act, BaseMap, BaseMapTile, Study
@@ -81,7 +81,7 @@ def test_a_folder_keeps_days_and_weeks_and_what_is_not_ours(study, tmp_path, lat
     folder = tmp_path / "backups"
     (folder / "judgemap-notes.txt").write_text("ours to keep")
     for _ in range(12):
-        make_backup(folder, rotation=Rotation(daily=3, weekly=2))
+        make_backup(folder, daily=3, weekly=2)
         later(1)
     backups = sorted(path.name for path in folder.glob("*.sqlite3"))
     assert len(backups) in (3, 4)
@@ -89,11 +89,11 @@ def test_a_folder_keeps_days_and_weeks_and_what_is_not_ours(study, tmp_path, lat
     assert (folder / "judgemap-notes.txt").exists()
 
 
-@pytest.mark.parametrize(("daily", "weekly", "kept"), [(1, 0, 1), (7, 0, 7), (7, 4, 10), (1, 52, 14)])
-def test_the_rotation(daily, weekly, kept):
+@pytest.mark.parametrize(("daily", "weekly", "count"), [(1, 0, 1), (7, 0, 7), (7, 4, 10), (1, 52, 14)])
+def test_the_rotation(daily, weekly, count):
     moments = [datetime(2026, 8, 30, 2, tzinfo=UTC) + timedelta(hours=12 * each) for each in range(183)]
-    chosen = Rotation(daily, weekly).kept(moments)
-    assert len(chosen) == kept
+    chosen = kept(moments, daily, weekly)
+    assert len(chosen) == count
     assert max(moments) in chosen
 
 

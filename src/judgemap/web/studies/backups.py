@@ -31,40 +31,29 @@ NAME = re.compile(r"judgemap-(\d{8}-\d{6})\.sqlite3(\.age)?")
 MOMENT = "%Y%m%d-%H%M%S"
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """How many backups are kept: the last one of each day and of each week, for this many days and weeks."""
+def kept(moments: Iterable[datetime], daily: int, weekly: int) -> set[datetime]:
+    """Return the moments whose backups are kept: the last one of each day and of each week, for so many of these.
 
-    daily: int = 7
-    weekly: int = 4
+    Days and weeks without a backup do not count.
 
-    def kept(self, moments: Iterable[datetime]) -> set[datetime]:
-        """Return the moments whose backups are kept; days and weeks without a backup do not count.
-
-        >>> days = [datetime(2026, 11, day, hour) for day in range(1, 31) for hour in (2, 14)]
-        >>> sorted(moment.day for moment in Rotation(daily=3, weekly=3).kept(days))
-        [22, 28, 29, 30]
-        """
-        ordered = sorted(moments)
-        last_of_day = {moment.date(): moment for moment in ordered}
-        last_of_week = {moment.isocalendar()[:2]: moment for moment in ordered}
-        days, weeks = list(last_of_day.values()), list(last_of_week.values())
-        return {*days[-self.daily :], *(weeks[-self.weekly :] if self.weekly else [])}
+    >>> days = [datetime(2026, 11, day, hour) for day in range(1, 31) for hour in (2, 14)]
+    >>> sorted(moment.day for moment in kept(days, daily=3, weekly=3))
+    [22, 28, 29, 30]
+    """
+    ordered = sorted(moments)
+    days = list({moment.date(): moment for moment in ordered}.values())
+    weeks = list({moment.isocalendar()[:2]: moment for moment in ordered}.values())
+    return {*days[-daily:], *(weeks[-weekly:] if weekly else [])}
 
 
-def make_backup(
-    target: Path,
-    lock: Lock = NO_LOCK,
-    rotation: Rotation = Rotation(),  # noqa: B008 - frozen
-    *,
-    verify: bool = False,
-) -> Path:
+def make_backup(target: Path, lock: Lock = NO_LOCK, *, daily: int = 7, weekly: int = 4, verify: bool = False) -> Path:
     """Write a backup and note it in the log; then delete backups with answers that had to be removed.
 
-    Into a folder, it is written under a name with its time, and what the rotation does not keep there is deleted.
+    Into a folder, it is written under a name with its time, and those of days and weeks long past are deleted there.
     """
-    path = target / _new_name(lock) if target.is_dir() else target
-    _write(path, lock, rotation if target.is_dir() else None, verify=verify)
+    rotation = (daily, weekly) if target.is_dir() else None
+    path = target / _new_name(lock) if rotation else target
+    _write(path, lock, rotation, verify=verify)
     delete_stale()
     return path
 
@@ -147,21 +136,20 @@ def _try_to_delete(old: Listed) -> bool:
     return True
 
 
-def _write(path: Path, lock: Lock, rotation: Rotation | None = None, *, verify: bool) -> None:
+def _write(path: Path, lock: Lock, rotation: tuple[int, int] | None = None, *, verify: bool) -> None:
     """Write a backup, and then the log's entry about it, which the backup itself does not contain."""
     seal = back_up(path, lock, verify=verify)
-    gone = _rotate(path.parent, rotation) if rotation else []
+    gone = _rotate(path.parent, *rotation) if rotation else []
     encrypted = "passphrase" if lock.passphrase else "public key" if lock.recipients else "no"
     detail = {"file": str(path.absolute()), "host": gethostname(), "encrypted": encrypted} | asdict(seal)
     detail |= {"recipients": list(lock.recipients), "verified": verify, "deleted": gone}
     record(None, None, WRITTEN, detail)
 
 
-def _rotate(folder: Path, rotation: Rotation) -> list[str]:
-    """Delete the backups in a folder that a rotation does not keep, and return them."""
+def _rotate(folder: Path, daily: int, weekly: int) -> list[str]:
+    """Delete the backups in a folder that are not kept, and return them."""
     there = {moment: each.absolute() for each in folder.iterdir() if (moment := _moment(each)) is not None}
-    kept = rotation.kept(there)
-    gone = [each for moment, each in there.items() if moment not in kept]
+    gone = [there[moment] for moment in there.keys() - kept(there, daily, weekly)]
     for each in gone:
         each.unlink(missing_ok=True)
     return [str(each) for each in gone]
