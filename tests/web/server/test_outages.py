@@ -42,7 +42,7 @@ def away(*_: object, **__: object) -> None:
 
 
 def test_an_answer_that_cannot_be_stored_is_sent_again(judge, patient, monkeypatch):
-    """tests/web/live/test_full_disk.py does it with a disk that is full."""
+    """tests/web/live/test_operations.py does it with a disk that is full."""
     pair = judge.pair()["pair"]
     full = OperationalError("database or disk is full")
     full.__cause__ = sqlite3.OperationalError("database or disk is full")
