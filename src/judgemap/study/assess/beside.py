@@ -19,7 +19,6 @@ from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.geo.adjacency import in_metres
-from judgemap.geo.drawing import LARGE
 from judgemap.geo.figures import MAPS, Figures, read_figures, regions_of
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.findings import EQUAL, Beside, Follows, StandsOut
@@ -214,6 +213,8 @@ def by_region(fit: Fit, groups: Sequence[Grouping] = ()) -> ByRegion | None:
 
     The regions are the first of ``groups``, or what the map itself has: see `geo.figures.regions_of`.
     """
+    from judgemap.geo.drawing import LARGE  # brings shapely, which a fit without a map does without
+
     if len(fit.map) <= LARGE:
         return None
     found = None if groups else regions_of(fit.map)
