@@ -29,7 +29,6 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import DatabaseError, InterfaceError, close_old_connections
-from django.http import FileResponse
 from django.http.cookie import parse_cookie
 
 from judgemap.web.server.health import Observe
@@ -55,7 +54,6 @@ Larger pieces would be held in memory for every client that does not read.
 SECONDS_UNREAD = 20
 """For how long a client may take nothing of what it was sent; the system then drops the connection."""
 
-FileResponse.block_size = AT_ONCE  # each piece waits for a thread: the usual 4 kB would be many
 Headers = list[tuple[str, str]]
 
 
@@ -269,6 +267,17 @@ def drop_clients_that_do_not_read() -> None:
                 found.detach()
 
 
+class Pieces:
+    """The WSGI file wrapper with which Django sends files, in chunks of our own size."""
+
+    def __init__(self, file: IO[bytes], size: int = AT_ONCE) -> None:  # noqa: ARG002 - WSGI's
+        self._file = file
+        self.close = file.close
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(lambda: self._file.read(AT_ONCE), b"")
+
+
 def make_environ(scope: Any) -> WSGIEnvironment:  # noqa: ANN401 - granian's
     """Describe a request in WSGI's terms."""
     server, _, port = scope.server.rpartition(":")
@@ -287,6 +296,7 @@ def make_environ(scope: Any) -> WSGIEnvironment:  # noqa: ANN401 - granian's
         "wsgi.multithread": True,
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
+        "wsgi.file_wrapper": Pieces,
     }
     for name, value in scope.headers.items():
         key = name.upper().replace("-", "_")
