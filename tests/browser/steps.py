@@ -1,7 +1,8 @@
 """What a researcher and judges do in an afternoon, step by step, in a browser and over HTTP."""
 
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from pathlib import Path
 
@@ -9,6 +10,14 @@ import numpy as np
 from looking import look
 
 EMAIL, PASSWORD = "anna@example.org", "four plain words here"
+
+
+def wait_until(true: Callable[[], bool], seconds: float = 90.0) -> None:
+    """Look again and again until something is true."""
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.2)
 
 
 def sign_up(page, server, email: str = EMAIL, link: str = "") -> None:

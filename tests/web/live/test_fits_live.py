@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from steps import wait_until
 
 from judgemap.web.results.models import FitRun
 
@@ -116,13 +117,6 @@ def workers(server) -> list[int]:
     listed = subprocess.run(["ps", "-ww", "-eo", "pid,sess,args"], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
     return [int(pid) for pid, session, words in rows if session == str(server.process.pid) and "start.work(" in words]
-
-
-def wait_until(true, seconds: float = 90) -> None:
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until
-        time.sleep(0.2)
 
 
 def test_cancelled_in_the_middle_and_the_study_goes_on(researcher):

@@ -4,21 +4,14 @@ import json
 import shutil
 import subprocess
 import threading
-import time
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
+from steps import wait_until
 
 pytestmark = pytest.mark.slow
 """Servers in processes of their own; the parts are tested in tests/web/server."""
-
-
-def wait_for(condition, seconds: float = 60.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it did not happen"
-        time.sleep(0.2)
 
 
 @pytest.fixture
@@ -46,7 +39,7 @@ def test_a_full_disk_loses_no_answer_and_fails_the_health_check(small_disk, area
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while shutil.disk_usage(filler.parent).free or file.write(bytes(1)):
             file.write(bytes(4096))
-    wait_for(lambda: small_disk.request("GET", "/healthz").status == 503)
+    wait_until(lambda: small_disk.request("GET", "/healthz").status == 503)
     stored = 0
     while (response := judge.answer(pair, "left")).status == 200:
         stored, pair = stored + 1, json.loads(response.data)["pair"]
@@ -54,7 +47,7 @@ def test_a_full_disk_loses_no_answer_and_fails_the_health_check(small_disk, area
     assert response.status == 503
     assert "cannot save anything" in response.data.decode()
     filler.unlink()
-    wait_for(lambda: small_disk.request("GET", "/healthz").status == 200)
+    wait_until(lambda: small_disk.request("GET", "/healthz").status == 200)
     assert judge.answer(pair, "left").status == 200, "the same answer, sent again"
     assert len([row for row in small_disk.comparisons(slug) if row["answered_at"]]) == stored + 1
     assert "Traceback" not in small_disk.log
@@ -69,7 +62,7 @@ def test_servers_that_start_at_once_on_an_empty_database_all_live(new_server, se
     for each in threads:
         each.join()
     try:
-        wait_for(lambda: all(each.request("GET", "/healthz").status == 200 for each in servers))
+        wait_until(lambda: all(each.request("GET", "/healthz").status == 200 for each in servers))
         assert "Traceback" not in new_server.log
     finally:
         for each in servers:
@@ -100,7 +93,7 @@ def test_an_outage_is_answered_with_503_and_one_line_in_the_log(postgres, long_p
         assert "Traceback" not in live.log
         assert live.log.count("the database cannot be used") == 1
         postgres.psql('ALTER DATABASE "away" ALLOW_CONNECTIONS true;')
-        wait_for(lambda: judge.answer(pair, "left").status == 200)
+        wait_until(lambda: judge.answer(pair, "left").status == 200)
     finally:
         live.stop()
 

@@ -9,11 +9,11 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import time
 from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
+from steps import wait_until
 from town_making import town
 
 from judgemap.web.server.supervise import check_port
@@ -97,13 +97,6 @@ def is_up(live) -> bool:
     with suppress(OSError):
         return live.request("GET", "/healthz").status == 200
     return False
-
-
-def wait_until(condition, seconds: float = 60.0) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it did not happen"
-        time.sleep(0.2)
 
 
 @pytest.mark.postgres

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from steps import wait_until
 
 from judgemap.web.server.gateway import SECONDS_UNREAD
 
@@ -72,20 +73,14 @@ def test_clients_that_never_read_are_dropped(server_class, long_path):
     def connections() -> int:
         return len(list(Path(f"/proc/{web}/fd").iterdir())) - before
 
-    def wait_for(condition, seconds: float) -> None:
-        until = time.monotonic() + seconds
-        while not condition() and time.monotonic() < until:
-            time.sleep(0.2)
-        assert condition()
-
     try:
         before = 0
         before = connections()
         with ExitStack() as held:
             for _ in range(UNREAD):
                 held.enter_context(connect(live, "GET /static/long.txt HTTP/1.1\nHost: localhost\n\n"))
-            wait_for(lambda: connections() >= UNREAD, 10)
-            wait_for(lambda: connections() < UNREAD / 2, 4 * SECONDS_UNREAD)
+            wait_until(lambda: connections() >= UNREAD, 10)
+            wait_until(lambda: connections() < UNREAD / 2, 4 * SECONDS_UNREAD)
         assert "Traceback" not in live.log
     finally:
         live.stop()
