@@ -100,8 +100,8 @@ def now(request: HttpRequest, study: Study) -> HttpResponse:
 
 @study_page
 def picture(request: HttpRequest, study: Study) -> HttpResponse:
-    """Draw how often each area of a large map was seen."""
-    rings = stored_rings(study.pk)
+    """Draw how often each area was seen; pages show it of large maps."""
+    rings = stored_rings(study.pk) if has_tiles(study) else [place.path for place in load_places(study)]
     counts = getattr(numbers_of(study, len(rings)), _layer(request))
     return picture_response(whole_picture(rings, classes_of(counts).tolist(), SHADES, NEVER))
 
