@@ -47,7 +47,7 @@ RUNS = {
     "sparse": lambda watch: sample_sparse(
         rng(), SparseModel.of_map(COUNTS, IntrinsicCar(GRAPH), InverseGamma(), ties=False), PLAN, watch=watch
     ),
-    "judges": lambda watch: sample_panel(rng(), panel(), replace(PLAN, chains=2), watch=watch),
+    "judges": lambda watch: sample_panel(rng(), panel(), replace(PLAN, chains=2, draws=20, most=80), watch=watch),
     "clusters": lambda watch: sample_clusters(rng(), clusters(), PLAN, watch=watch),
 }
 
