@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.assess.findings import RateOptions, Remedy
-from judgemap.study.data.definition import NO_WORDS, OwnWords, StudyDefinition
+from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.settings import LARGE, FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
@@ -71,18 +71,12 @@ def ask_for_fit(
         return _ask(study, settings, by, sorted(unwanted), sorted(chosen), note[:200])
 
 
-def set_words(study: Study, words: OwnWords, by: Researcher | None = None) -> None:
+def set_words(study: Study, words: OwnWords, by: Researcher | None = None, **_: object) -> None:
     """Store what the study's briefings say in the researcher's own words."""
     with transaction.atomic():
         kept = {"author": words.author, "next_steps": words.next_steps}
         BriefingWords.objects.update_or_create(study=study, defaults=kept)
         record(study, by, "briefing words", {})
-
-
-def take_words(study: Study, definition: StudyDefinition, owner: Researcher | None, **_: object) -> None:
-    """Take over what the definition of a new study says for its briefings."""
-    if definition.briefing != NO_WORDS:
-        set_words(study, definition.briefing, owner)
 
 
 def keep_figures(study: Study, read: ReadFigures, file: str, by: Researcher | None = None) -> None:

@@ -18,7 +18,7 @@ from judgemap.errors import StudyError
 from judgemap.geo.drawing import MadeTile, draw_areas, stored_path, svg_path
 from judgemap.geo.figures import regions_in
 from judgemap.geo.maps import Areas
-from judgemap.study.data.definition import StudyDefinition
+from judgemap.study.data.definition import NO_WORDS, StudyDefinition
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.database import insert_in_turns
 from judgemap.web.server.readers import Hear, unheard
@@ -34,8 +34,8 @@ DRAWN = 0.7
 """About how much of the work is drawing the areas, as a share."""
 LONGEST_MAKING = timedelta(hours=1)
 MOST_OF_A_NAME = 1_000
-study_made = Signal()
-"""Sent with ``study``, its ``definition`` and its ``owner``, so that other apps take what they need."""
+words_come = Signal()
+"""Sent with a new ``study``, the ``words`` of its definition for its briefings, and whom they are ``by``."""
 
 
 def create_study(
@@ -88,7 +88,8 @@ def create_study(
         owner,
         lambda share, doing: tell(DRAWN + (1 - DRAWN) * share, doing),
     )
-    study_made.send(Study, study=study, definition=definition, owner=owner)
+    if definition.briefing != NO_WORDS:
+        words_come.send(Study, study=study, words=definition.briefing, by=owner)
     return study
 
 
