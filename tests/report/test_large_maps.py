@@ -18,7 +18,7 @@ from judgemap.report.pages.briefing import briefing
 from judgemap.study.assess import explain
 from judgemap.study.assess.beside import by_region, group_areas, results_by
 
-PLACES = ("judgemap.report.figures.maps", "judgemap.report.pages.briefing.about", "judgemap.study.assess.beside")
+PLACES = ("judgemap.report.figures.maps", "judgemap.report.pages.briefing.about", "judgemap.geo.drawing")
 
 
 @pytest.fixture
