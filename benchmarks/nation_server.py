@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -272,9 +273,6 @@ def _renumber(model: Any) -> None:  # noqa: ANN401 - a model
 
 def time_pages(study: Any, tokens: list[str]) -> list[dict[str, Any]]:  # noqa: ANN401 - a study
     """Ask for the pages of judges and researchers: each once by a fresh process, and then several times here."""
-    from django.test import Client
-
-    Client().get("/healthz")  # a server's process has all pages loaded before anybody comes
     steps = list(list_pages(study, tokens))
     first = {name: in_fresh_process(partial(once, name, ask)) for name, ask in steps}
     return [page(name, ask, first[name]) for name, ask in steps if once(name, ask) and name]
@@ -289,6 +287,8 @@ def list_pages(study: Any, tokens: list[str]) -> Iterator[tuple[str, Callable[[]
 
     owner, judge = Client(), Client()
     owner.force_login(Researcher.objects.get(email="owner@example.org"))
+    for each in (owner, judge):
+        each.get("/healthz")  # a server's process has loaded all pages and its middleware before anybody comes
     here = f"/studies/{study.slug}"
     region = study.areas.exclude(region="").values_list("region", flat=True).first() or ""
     tile = study.tiles.order_by("-level").first()
@@ -306,7 +306,8 @@ def list_pages(study: Any, tokens: list[str]) -> Iterator[tuple[str, Callable[[]
         return response
 
     def designed(name: str) -> Any:  # noqa: ANN401 - a response
-        edit_study(study, replace(definition_of(study), design=name))
+        now = type(study).objects.get(pk=study.pk)  # another process may have edited it
+        edit_study(now, replace(definition_of(now), design=name))
         return judge.get("/healthz")
 
     yield "", lambda: designed("uniform")
@@ -350,6 +351,8 @@ def in_fresh_process(measure: Callable[[], tuple[float, Any]]) -> float:
     if not child:
         try:
             os.write(theirs, f"{measure()[0]:.6f}".encode())
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(0)
     os.waitpid(child, 0)

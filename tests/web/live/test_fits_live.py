@@ -3,6 +3,7 @@
 import http.cookiejar
 import os
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -218,44 +219,76 @@ def test_a_database_that_restarts_every_two_seconds_costs_no_fit(postgres, long_
         postgres.ensure_postgres_running()  # it has a new process
 
 
-@pytest.mark.postgres
-def test_two_machines_share_everything_through_the_database(postgres, long_path, server_class, areas, tmp_path):
-    """A server without a worker, and a worker with a data folder of its own: a draft and a fit."""
-    postgres.psql('CREATE DATABASE "machines";')
-    url = postgres.get_uri(database="machines")
-    server = server_class(
-        long_path / "one", url, processes=1, settings={"JUDGEMAP_SECRET_KEY": "the same on every machine, and long"}
-    )
-    server.start()
-    other: list[subprocess.Popen] = []
+@pytest.fixture
+def machines(postgres, long_path, server_class):
+    """A server without a worker, and a function that starts a worker with a data folder of its own."""
+    name = f"machines_{secrets.token_hex(4)}"
+    postgres.psql(f'CREATE DATABASE "{name}";')
+    settings = {"JUDGEMAP_SECRET_KEY": "the same on every machine, and long"}
+    server = server_class(long_path / name, postgres.get_uri(database=name), processes=1, settings=settings).start()
+    others: list[subprocess.Popen] = []
 
-    def on_another_machine() -> subprocess.Popen:
-        folder = long_path / f"another-{len(other)}"
+    def another() -> subprocess.Popen:
+        folder = long_path / f"{name}-{len(others)}"
         folder.mkdir()
         words = [sys.executable, "-m", "judgemap", "worker", "--data", str(folder / "data")]
-        other.append(subprocess.Popen(words, env=server.environment(), cwd=folder))
-        return other[-1]
+        others.append(subprocess.Popen(words, env=server.environment(), cwd=folder))
+        return others[-1]
 
-    try:
-        researcher = prepared(server, areas)
-        on_another_machine()
-        boundaries = tmp_path / "wards.gpkg"
-        areas.to_frame().to_file(boundaries)
-        step = researcher.send_file("/new/", "boundaries", boundaries)
-        place, _ = researcher.open(step, DRAFT)
-        wait_until(lambda: researcher.open(place)[0].endswith("/map"))
-        assert "Ward 1.1" in researcher.open(researcher.open(place)[0])[1], "the draft that the other machine made"
+    yield server, another
+    for each in others:
+        each.kill()
+        each.wait()
+    server.stop(signal.SIGKILL)
 
-        number = researcher.ask()
-        researcher.wait_for(number, "done", seconds=600)
-        researcher.fits(f"{number}/words", {"next_steps": "Visit them."})
-        wait_until(lambda: researcher.has(f"{number}/briefing"), 300)
-        for page, words in {"map": "Ward 1.1", "map.svg?layer=risk": "<svg", "convergence": "R-hat"}.items():
-            assert words in researcher.fits(f"{number}/{page}")[1]
 
-        assert "Traceback" not in server.log
-    finally:
-        for each in other:
-            each.kill()
-            each.wait()
-        server.stop(signal.SIGKILL)
+@pytest.mark.postgres
+def test_two_machines_share_everything_through_the_database(machines, areas, tmp_path):
+    """A draft and a fit that another machine makes."""
+    server, another_machine = machines
+    researcher = prepared(server, areas)
+    another_machine()
+    boundaries = tmp_path / "wards.gpkg"
+    areas.to_frame().to_file(boundaries)
+    step = researcher.send_file("/new/", "boundaries", boundaries)
+    place, _ = researcher.open(step, DRAFT)
+    wait_until(lambda: researcher.open(place)[0].endswith("/map"))
+    assert "Ward 1.1" in researcher.open(researcher.open(place)[0])[1], "the draft that the other machine made"
+
+    number = researcher.ask()
+    researcher.wait_for(number, "done", seconds=600)
+    researcher.fits(f"{number}/words", {"next_steps": "Visit them."})
+    wait_until(lambda: researcher.has(f"{number}/briefing"), 300)
+    for page, words in {"map": "Ward 1.1", "map.svg?layer=risk": "<svg", "convergence": "R-hat"}.items():
+        assert words in researcher.fits(f"{number}/{page}")[1]
+    assert "Traceback" not in server.log
+
+
+@pytest.mark.postgres
+def test_a_fit_goes_on_on_another_machine_from_the_last_draws_kept(machines, areas):
+    """One worker is told to stop, the next is killed, and a third finishes."""
+    server, another_machine = machines
+    researcher = prepared(server, areas)
+    number = researcher.ask(draws="40000", chains="8")
+
+    def taken_over() -> list[int]:
+        """How many draws each later worker has gone on from."""
+        found = re.findall(r"goes on after ([\d,]+) draws", researcher.fits(f"{number}/log")[1])
+        return [int(each.replace(",", "")) for each in found]
+
+    stopped = another_machine()
+    researcher.wait_for_draws(number)
+    time.sleep(12)  # a fit that takes longer than ten seconds is kept by a worker that is told to stop
+    told = re.search(r"([\d,]+) of [\d,]+ draws", researcher.fits(f"{number}/progress")[1])[1]
+    stopped.send_signal(signal.SIGTERM)
+    assert stopped.wait(60) == 0
+    assert researcher.status(number) == "waiting"
+    killed = another_machine()
+    wait_until(taken_over)
+    killed.kill()
+    another_machine()
+    researcher.wait_for(number, "done", seconds=900)
+    first, second = taken_over()
+    assert first == second >= int(told.replace(",", "")) > 0, "each went on from the last draws that were kept"
+    assert researcher.fits(f"{number}/log")[1].count("drew 8 chains") == 1
+    assert "Traceback" not in server.log

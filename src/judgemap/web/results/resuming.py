@@ -39,7 +39,7 @@ class FitKeeper(Keeper):
         if there is None or there.version != __version__:
             FitKept.objects.filter(fit=run).delete()
             there = FitKept.objects.create(fit=run, version=__version__)
-        self.row = there
+        self.row, self.run, self.goes_on = there, run, False
         self.watch: Watcher | None = None
         self.waiting: list[bytes] = []
         self.began = time.monotonic()
@@ -59,7 +59,10 @@ class FitKeeper(Keeper):
         return self
 
     def __call__(self, draws: Draws, wanted: int) -> None:
-        """Report progress."""
+        """Report progress; the first time, how many draws were kept."""
+        if self.goes_on:
+            self.goes_on = False
+            self.run.write_line(f"goes on after {draws.n_draws:,} draws per chain")
         if self.watch is not None:
             self.watch(draws, wanted)
 
@@ -107,6 +110,7 @@ class FitKeeper(Keeper):
         """Read what was kept."""
         if not self.row.position:
             return None
+        self.goes_on = True
         return self._read(self.row.position), map(self._read, self.row.draws)
 
     def _read(self, name: str) -> bytes:

@@ -86,6 +86,8 @@ def test_the_next_worker_goes_on_and_gets_the_same_numbers(whole, stopped):
     stopped(9, run.number)  # and once more
     finish(run)
     assert run.log.count("the next one goes on from here") == 2
+    assert "goes on after 0 draws" not in run.log
+    assert run.log.count("goes on after") == 1
     np.testing.assert_array_equal(draws_of(run), draws_of(whole))
     worker.go_round()
     assert not FitPiece.objects.exists()
