@@ -168,5 +168,5 @@ def brief(page, study: str, tmp_path) -> None:
     assert not re.search(r"Verdict: sound", text, re.IGNORECASE)
     briefing = page.context.new_page()
     briefing.goto((tmp_path / "briefing.html").as_uri())
-    look(briefing, "the briefing", (DESKTOP["width"],))
+    look(briefing, "the briefing")
     briefing.close()
