@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
+from calibration import Setting, geweke, geweke_limit, normal_scores, sbc_ranks, uniformity
 from judges_quadrature import exact_moments
 from scipy import sparse
 from synthetic import delaunay_map
@@ -28,7 +28,7 @@ from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, run, sample, sample_sparse
 from judgemap.core.samplers.sparse import hmc
 from judgemap.core.samplers.sparse.factor import Factor, order_areas, within_reach
-from judgemap.core.samplers.sparse.model import Field, Independent, SparseModel, views_of
+from judgemap.core.samplers.sparse.model import Field, Independent, SparseModel, Views, views_of
 from judgemap.core.simulate.trials import simulate_counts
 
 pytestmark = pytest.mark.statistical
@@ -66,10 +66,18 @@ def test_moments_are_exact(name):
 
 
 def test_a_poor_mass_costs_acceptance_and_nothing_else(monkeypatch):
-    """Exactness rests on the energies. No pair is factored, and the curvature is that of another α²."""
+    """Exactness rests on the energies. No pair is factored, and one direction has a weight of its own."""
+    monkeypatch.setattr(hmc, "WORTH", 2.0)
     monkeypatch.setattr(hmc, "order_areas", lambda matrix, most: None if matrix.nnz > 7 else order_areas(matrix))
     right = hmc.find_centre(SparseModel.of_map(THREE.counts, IntrinsicCar(PATH), THREE.variance, ties=False))
     assert not right.solver.exact
+    mass = hmc.Mass(right)
+    assert mass.light is not None
+    x = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_allclose(mass.position(mass.unknowns(x)), x, atol=1e-12)
+    np.testing.assert_allclose((mass.pull(x) * mass.position(x)).sum(), (x * x).sum())
+    R, prior = mass.position(np.eye(3)), right.curvature.prior
+    np.testing.assert_allclose(mass.trace(prior), np.trace(np.linalg.solve(R.T @ R, prior.toarray())))
     errors = errors_of("car")
     assert largest(errors) < LIMIT, errors
 
@@ -119,6 +127,19 @@ def judge_errors(name: str = "views", draws: int = 40) -> dict[str, float]:
 @pytest.mark.parametrize("name", ["views", "views and ties"])
 def test_judges_who_differ_are_exact(name):
     errors = judge_errors(name)
+    assert largest(errors) < LIMIT, errors
+
+
+def test_judges_who_differ_are_exact_with_a_poor_mass(monkeypatch):
+    """No pair is factored, and the directions with weights of their own are in the Jacobian of σ."""
+    found = iter([None])
+    monkeypatch.setattr(hmc, "order_areas", lambda matrix, most: next(found, order_areas(matrix)))
+    monkeypatch.setattr(hmc, "within_reach", lambda borders, first, second, reach: np.zeros(len(first), dtype=bool))
+    monkeypatch.setattr(hmc, "WORTH", 2.0)
+    light = []
+    monkeypatch.setattr(hmc, "lightest", lambda centre, right=hmc.lightest: light.append(right(centre)) or light[-1])
+    errors = judge_errors()
+    assert len(light[0][0]) == 2
     assert largest(errors) < LIMIT, errors
 
 
@@ -194,6 +215,58 @@ def test_geweke(name):
     setting = Setting(SETTINGS[name][0], InverseGamma(5, 5), comparisons=12)
     scores = geweke(np.random.default_rng(11), build(name), setting, chains=40, length=20, reference=4000)
     assert max(map(abs, scores.values())) < geweke_limit(len(scores)), scores
+
+
+def worst_of_views(seed, chains, length, reference, alpha=1.5, sigma=1.0) -> float:
+    """Run Geweke's joint test on three judges with views of three areas; return the largest |z| over its limit."""
+    rng, judge = np.random.default_rng(seed), np.repeat(np.arange(3), [7, 5, 4])
+    where = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
+    views = Views(*where, AreaGraph(9, np.concatenate([PATH.edges + 3 * k for k in range(3)])))
+    priors = HalfNormal(alpha), HalfNormal(sigma)
+    fields = Field(IntrinsicCar(PATH), priors[0]), Field(IntrinsicCar(views.graph, IntrinsicCar(PATH).scale), priors[1])
+    C = intrinsic_car(PATH)
+
+    def joint():
+        tau = 2 * np.log(np.abs(rng.standard_normal(2)) * [alpha, sigma])
+        return np.exp(tau[0] / 2) * C.draw(rng, 1)[0], np.exp(tau[1] / 2) * C.draw(rng, 3), tau
+
+    def answers(strengths, own):
+        left = rng.integers(3, size=len(judge))
+        right = (left + rng.integers(1, 3, size=len(judge))) % 3
+        d = (strengths + own)[judge, left] - (strengths + own)[judge, right]
+        return left, right, np.where(rng.random(len(judge)) < 1 / (1 + np.exp(-d)), 1, -1)
+
+    def evaluate(strengths, own, tau, left, right, choice):
+        maps = strengths + own
+        d = choice * (maps[judge, left] - maps[judge, right])
+        apart = own[:, 0] - own[:, 2]
+        of_view = [apart[0], np.abs(apart).mean(), apart[1] * (strengths[0] - strengths[2])]
+        scores = [*strengths, *strengths**2, *of_view]
+        return np.array([*np.arctan(scores), *tau, -np.logaddexp(0, -d).sum()])
+
+    def average():
+        now, total = joint(), 0.0
+        for _ in range(length):
+            left, right, choice = answers(*now[:2])
+            counts = count_judged(judge, left, right, choice, n_areas=3, n_judges=3)
+            target = hmc.build_target(SparseModel.of_judges(counts, views, fields, ties=False))
+            state = hmc.start(target, np.concatenate([now[0], now[1].ravel()])[None], now[2][None], np.zeros(1))
+            state = hmc.draw_variances(rng, target, hmc.trajectory(rng, target, state, 3))
+            now = state.unknowns[:3, 0], state.unknowns[3:, 0].reshape(3, 3), state.log_variance[:, 0]
+            total = total + evaluate(*now, left, right, choice)
+        return total / length
+
+    exact = []
+    for _ in range(reference):
+        now = joint()
+        exact.append(evaluate(*now, *answers(*now[:2])))
+    scores = normal_scores(np.array([average() for _ in range(chains)]), np.array(exact))
+    return float(np.abs(scores).max() / geweke_limit(len(scores)))
+
+
+@pytest.mark.slow  # thousands of centres
+def test_geweke_of_judges_who_differ():
+    assert worst_of_views(11, chains=120, length=20, reference=4000) < 1
 
 
 @pytest.mark.slow  # hundreds of fits; the integrals above are the quick sibling

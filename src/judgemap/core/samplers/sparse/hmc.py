@@ -26,8 +26,10 @@ whose mode is too near zero and whose α² is too small, for large maps by many 
 draws of N(0, H⁻¹) both are nearly right. Systems with H are solved by conjugate gradients while the centre is sought.
 
 H is as sparse as the borders and the compared pairs. If judges compare within the part they know, its factor is sparse
-too, and the mass is M = H. Otherwise M has only pairs within some borders of each other, and the others on the diagonal
-alone: an area that is compared with many others, all over the map, has little to do with any one of them.
+too, and the mass is M = H. Otherwise a first mass M₀ has only pairs within some borders of each other, and the others
+on the diagonal alone: an area that is compared with many others, all over the map, has little to do with any one of
+them. That is too heavy where many areas move together: all of them, or whole districts that few pairs leave. So the
+directions v in which it is far too heavy, H v = μ M₀ v with the smallest μ, get their own weight in M.
 
 In x = Rw, RᵀR = M, the Gaussian N(m, M⁻¹) has trajectories that rotate (x − c, v) like the hands of a clock; kicks by
 R⁻ᵀ∇log p + x − c account for the difference from it. A trajectory is exact for any mass, because the Metropolis test
@@ -44,6 +46,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from scipy.special import erfcinv, expit
 
 from judgemap.core.approximate import climb
@@ -66,6 +69,8 @@ are faster, unless there are judges' views. Those are `affordable` with so many 
 and twice that while they are computed."""
 REACHES = (24, 8, 0)
 """Borders between two areas within which their pair is factored, if not all pairs can be."""
+LIGHTEST, WORTH = 128, 0.5
+"""In how many directions a mass that leaves pairs out is corrected at most, and what share of it is light."""
 PROBES = 8
 """Random vectors used to estimate variances and the trace of C⁻¹H⁻¹."""
 ROUNDS, NEAR, SMOOTHED = 16, 0.01, 4
@@ -377,13 +382,58 @@ def find_mode(
 
 
 class Mass:
-    """x = Rw with RᵀR = M; momenta are N(0, I)."""
+    """x = Rw with RᵀR = M; momenta are N(0, I). R = (I + V(√μ − 1)Vᵀ)R₀ if the factor R₀ leaves pairs out."""
 
     def __init__(self, centre: Centre) -> None:
-        factor = centre.solver.factor
-        self.unknowns, self.position, self.pull = factor.back, factor.times, factor.forth
+        self.factor = centre.solver.factor
+        self.light = None if centre.solver.exact else lightest(centre)
         self.centre: FloatArray = np.vstack([self.position(centre.unknowns[:, None]), np.zeros((1, 1))])
         """Where x and φ are at the mode, (unknowns + 1, 1)."""
+
+    def unknowns(self, x: FloatArray) -> FloatArray:
+        """R⁻¹x."""
+        return self.factor.back(self._weighed(x, -0.5))
+
+    def position(self, unknowns: FloatArray) -> FloatArray:
+        """Rw."""
+        return self._weighed(self.factor.times(unknowns), 0.5)
+
+    def pull(self, gradient: FloatArray) -> FloatArray:
+        """R⁻ᵀg."""
+        return self._weighed(self.factor.forth(gradient), -0.5)
+
+    def trace(self, matrix: sparse.csc_array) -> float:
+        """tr(M⁻¹B), for a symmetric B that has no entries where H has none."""
+        found = self.factor.trace(matrix)
+        if self.light is not None:
+            mu, V = self.light
+            moved = self.factor.back(V)
+            found += float((1 / mu - 1) @ np.einsum("ik,ik->k", moved, matrix @ moved))
+        return found
+
+    def _weighed(self, x: FloatArray, power: float) -> FloatArray:
+        """(I + V(μᵖ − 1)Vᵀ)x."""
+        if self.light is None:
+            return x
+        mu, V = self.light
+        return x + V @ ((mu**power - 1)[:, None] * (V.T @ x))
+
+
+def lightest(centre: Centre) -> tuple[FloatArray, FloatArray]:
+    """Return the smallest eigenvalues of R₀⁻ᵀHR₀⁻¹ and their vectors, V: roughly, as any weights make a mass."""
+    factor, curvature, size = centre.solver.factor, centre.curvature, centre.curvature.model.size
+
+    def image(x: FloatArray) -> FloatArray:
+        return factor.forth(curvature.times(factor.back(x.reshape(-1, 1))))[:, 0]
+
+    operator = LinearOperator((size, size), matvec=image, dtype=np.float64)
+    number = min(LIGHTEST, 1 + size // 4)
+    begin = np.random.default_rng(0).standard_normal(size)
+    try:
+        mu, V = eigsh(operator, number, which="SA", ncv=min(3 * number, size), maxiter=1, tol=0.1, v0=begin)
+    except ArpackNoConvergence as some:
+        mu, V = some.eigenvalues, some.eigenvectors
+    return mu[mu < WORTH], np.ascontiguousarray(V[:, mu < WORTH])
 
 
 class SparseState(NamedTuple):
@@ -453,7 +503,7 @@ class Flow(Curve):
     def __init__(self, target: SparseTarget, k: int, terms: Terms) -> None:
         super().__init__(target, k, terms)
         half = np.exp(-target.centre.curvature.log_variance[k]) / 2 * target.model.roots[k]
-        self.half, self.growth = columns_of(half), target.centre.solver.factor.trace(half)
+        self.half, self.growth = columns_of(half), target.mass.trace(half)
 
     def velocity(self, x: FloatArray) -> FloatArray:
         """Return Ax; in these coordinates A is R⁻ᵀBR⁻¹/2."""
