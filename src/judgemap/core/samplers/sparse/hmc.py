@@ -430,10 +430,9 @@ def lightest(centre: Centre) -> tuple[FloatArray, FloatArray]:
     number = min(LIGHTEST, 1 + size // 4)
     begin = np.random.default_rng(0).standard_normal(size)
     try:
-        found = eigsh(operator, number, which="SA", ncv=min(3 * number, size), maxiter=1, tol=0.1, v0=begin)
+        mu, V = eigsh(operator, number, which="SA", ncv=min(3 * number, size), maxiter=1, tol=0.1, v0=begin)
     except ArpackNoConvergence as some:
-        found = some.eigenvalues, some.eigenvectors
-    mu, V = (np.asarray(each, dtype=np.float64) for each in found)
+        mu, V = some.eigenvalues.real, some.eigenvectors.real
     return mu[mu < WORTH], np.ascontiguousarray(V[:, mu < WORTH])
 
 
