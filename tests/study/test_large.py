@@ -170,6 +170,7 @@ def test_a_large_map_is_assessed_by_a_part_of_it(areas, monkeypatch, judges):
     assert len(found["met"]) == len(areas)
     shown = " ".join(whole.verdict.lines)
     assert f"60 of the {len(areas)} areas" in shown
+    assert found["part_words"] in shown
 
 
 @pytest.mark.usefixtures("treated_as_large")

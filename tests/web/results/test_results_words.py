@@ -48,12 +48,13 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
         {"words": "Spread of win rates", "observed": 1.25, "expected": 1.2, "low": 1, "high": 1.5, "p": 0.4},
         {"words": "left", "observed": 962, "expected": 907.4, "low": 875, "high": 937.5, "p": 0.001},
     ]}  # fmt: skip
-    run = keep(answered, findings={"check": check, "areas": areas})
+    run = keep(answered, findings={"check": check, "areas": areas, "part_words": "Half of it."})
     html = page(run, "checks").content.decode()
     assert "Use with care" in html, "in a word, with a link to the reasons"
     assert "Verdict: use with care" in page(run, "map").content.decode()
     assert "All is well." not in html, "the verdict's rule speaks, not an old note"
     assert "Unusual: left (p = 0.001)." in html
+    assert "Half of it." in html, "what of a large map was checked"
     assert table_rows(html) == [
         ["Spread of win rates", "1.25", "1.20", "1.00 to 1.50", "0.40"],
         ["Left", "962", "907", "875 to 938", "0.001 unusual"],

@@ -192,6 +192,7 @@ class Explanation:
         rounded: dict[str, object] = {
             **{name: part.assessed(name) for name in PARTS.values()},
             "judges_note": part.judges_note,
+            "part_words": self.part_words,
             "surprises": part.surprises.to_dict("records"),
             "reliability_over_time": part.reliability_over_time.to_dict("records"),
         }

@@ -503,6 +503,8 @@ class Findings:
     check: CheckFinding = CheckFinding()
     judges: Sequence[JudgeFinding] = ()
     judges_note: str = ""
+    part_words: str = ""
+    """On which part of a large map checks, reliability and judges rest; empty if on all of it."""
     surprises: Sequence[Surprise] = ()
     reliability: ReliabilityFinding | None = None
     reliability_over_time: Sequence[ReliabilityFinding] = ()

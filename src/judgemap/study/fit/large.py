@@ -44,6 +44,8 @@ LEAST_MEMORY = 500_000_000
 BYTES_AN_ANSWER = 1_000
 """For each answer while comparisons.csv is read, and afterwards: a row of text first, then its columns, and its share
 of the curvature and of its factor."""
+BYTES_A_VALUE = 6
+"""For each draw of each area: four, and half as many while they are assessed."""
 
 
 def needed_memory(n_areas: int, n_answers: int, plan: Plan) -> int:
@@ -52,7 +54,7 @@ def needed_memory(n_areas: int, n_answers: int, plan: Plan) -> int:
     >>> round(needed_memory(32_844, 1_000_000, Plan(chains=16, draws=300)) / 1e9, 1)
     2.4
     """
-    return LEAST_MEMORY + BYTES_AN_ANSWER * n_answers + 6 * plan.chains * plan.draws * n_areas
+    return LEAST_MEMORY + BYTES_AN_ANSWER * n_answers + BYTES_A_VALUE * plan.chains * plan.draws * n_areas
 
 
 def free_memory() -> int:
@@ -75,8 +77,14 @@ def free_memory() -> int:
     return max(min(left), 0)
 
 
-def check_memory(n_areas: int, n_answers: int, plan: Plan, memory: float | None = None) -> None:
-    """Raise if a fit needs more than ``memory`` gigabytes; None means whatever is free."""
+def check_memory(n_areas: int, n_answers: int, plan: Plan, memory: float | None = None) -> Plan:
+    """Return the plan, going on no longer than there is memory for, and raise if even its first draws need more.
+
+    ``memory`` is in gigabytes; None means whatever is free.
+
+    >>> check_memory(32_844, 10**6, Plan(chains=16, draws=250, most=2000), memory=4).most
+    792
+    """
     limit = free_memory() if memory is None else memory * GIGABYTE
     needed = needed_memory(n_areas, n_answers, plan)
     if needed > limit:
@@ -86,6 +94,8 @@ def check_memory(n_areas: int, n_answers: int, plan: Plan, memory: float | None 
             f"GB of memory, and {limit / GIGABYTE:.1f} GB {available}; use a larger machine, fewer --draws, or a "
             "coarser map"
         )
+    more = (limit - needed) / (BYTES_A_VALUE * plan.chains * n_areas)
+    return replace(plan, most=min(plan.most, plan.draws + int(more)))
 
 
 def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
@@ -101,7 +111,7 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
             f"ties: Davidson's rule is for smaller maps, and this one has {len(areas):,} areas; fit with --ties model",
             field="ties",
         )
-    check_memory(len(areas), len(data), run.plan, run.memory)
+    run = replace(run, plan=check_memory(len(areas), len(data), run.plan, run.memory))
     if settings.model == "standard":
         smoother: Smoother = Independent(len(areas))
     else:

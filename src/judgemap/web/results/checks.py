@@ -55,10 +55,11 @@ def worst(
 @fit_page
 def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Compare what the fit expects with what the judges said."""
-    findings = read_findings(run, "check", "areas")
+    findings = read_findings(run, "check", "areas", "part_words")
     measured = [(each, p_value(each.p).removeprefix("p ").removeprefix("= ")) for each in findings.checks]
     context = {
         "note": judge_checks(findings.checks).text,
+        "part": findings.part_words,
         "measures": measured,
         "fits": not any(each.unusual for each in findings.checks),
         "outside": [
@@ -76,13 +77,14 @@ def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how reliable the last fit is, in words first."""
     fit = latest_fit(study)
-    findings = read_findings(fit, "reliability", "reliability_over_time")
+    findings = read_findings(fit, "reliability", "reliability_over_time", "part_words")
     known = findings.reliability
     context = {
         "study": study,
         "fit": fit,
         "words": reliability_words(known) if known else "",
         "known": known,
+        "part": findings.part_words,
         "over_time": over_time(findings.reliability_over_time),
     }
     return render(request, "results/reliability.html", context | {"here": "dashboard", "page": "reliability"})

@@ -39,14 +39,14 @@ MOST_LINKED = 5
 def judges(request: HttpRequest, study: Study) -> HttpResponse:
     """Show how each judge judges, and let some be chosen."""
     fit = latest_fit(study)  # counts are live, agreement comes from the last fit, and the page says which
-    findings = read_findings(fit, "judges", "judges_note", "surprises")
+    findings = read_findings(fit, "judges", "judges_note", "part_words", "surprises")
     rows = judge_rows(study, count(study), findings.judges)
     context = {
         "study": study,
         "fit": fit,
         "shown": Paginator(rows, ON_A_PAGE).get_page(request.GET.get("page")),
         "surprises": findings.surprises,
-        "fit_note": findings.judges_note,
+        "fit_note": f"{findings.judges_note} {findings.part_words}".strip(),
         "outstanding": [row for row in rows if row.fitted.stands_out],
         "doubted": fit is not None and fit.doubts_judges,
         "has_distance": any(row.fitted.distance is not None for row in rows),

@@ -64,8 +64,8 @@ ITERATIONS = 500
 NEWTON_TOLERANCE, ROUGH = 1e-3, 1e-2
 """Tolerances of conjugate gradients: for a Newton step, and for averages over random vectors."""
 ENTRIES_A_ROW, WITH_VIEWS, FEWEST_ENTRIES, MOST_ENTRIES = 5, 100, 500_000, 60_000_000
-"""How many entries the factor may have for each row of answers, within limits: with more, a simpler mass and more kicks
-are faster, unless there are judges' views. Those are `affordable` with so many for each row. 60 million take 0.7 GB,
+"""How many entries the factor may have for each area and each row of answers, within limits: with more, a simpler mass
+and more kicks are faster, unless there are judges' views. Those are `affordable` with so many. 60 million take 0.7 GB,
 and twice that while they are computed."""
 REACHES = (24, 8, 0)
 """Borders between two areas within which their pair is factored, if not all pairs can be."""
@@ -191,7 +191,8 @@ class Solver:
 
 def most_entries(model: SparseModel, a_row: int) -> int:
     """Return how many entries a factor may have."""
-    return int(np.clip(a_row * len(model.rows.n), FEWEST_ENTRIES, MOST_ENTRIES))
+    areas = model.slices[0].stop
+    return int(np.clip(a_row * (areas + len(model.rows.n)), FEWEST_ENTRIES, MOST_ENTRIES))
 
 
 def affordable(model: SparseModel) -> bool:
