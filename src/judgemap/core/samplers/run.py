@@ -301,7 +301,8 @@ class _Store:
         for draws in kept[1]:
             self.add([unpack(draws)], kept=True)
         self.saved = self.filled
-        keeper(self.so_far(), self.size)
+        if self.filled:
+            keeper(self.so_far(), self.size)
         return at
 
     def since_saved(self) -> bytes:
