@@ -9,9 +9,12 @@ import pytest
 import shapely
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.db.models import CharField
+from django.db.models.functions import Cast
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from judgemap.geo.figures import REGION
 from judgemap.study.assess.beside import beside, results_by
 from judgemap.web.people.export import export_study
 from judgemap.web.results import actions, files
@@ -110,6 +113,16 @@ def test_the_page_shows_groups_and_figures(with_figures, page):
     with CaptureQueriesContext(connection) as queries:
         page(with_figures, "figures")
     assert len(queries) < len(fit.map), "no query for every area"
+
+
+def test_each_figure_has_its_own_picture(run, page):
+    run.study.areas.update(region=Cast("position", CharField()))
+    numbers = [str(place) for place in range(len(run.rows))]
+    actions.keep_figures(run.study, ReadFigures({"unemployed": numbers, "age": numbers[::-1]}, []), "census.csv")
+    hold(run)
+    for column in (REGION, "unemployed", "age"):
+        [picture] = page(run, "figures", column=column).context["pictures"]
+        assert f"against {column}." in picture.alt
 
 
 def test_what_is_chosen_is_shown_in_the_briefing(with_figures, clients, page):

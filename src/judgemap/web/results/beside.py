@@ -30,7 +30,8 @@ from judgemap.web.studies.models import Study, StudyFigures
 MOST_RATES = 20
 """How many areas' rates the page lists; the files have all."""
 DRAWN = "figure-{}"
-"""The name of the picture of the map against a figure, by the figure's place among those that it is held against."""
+"""The name of the picture of the map against a figure, by the figure's place in the alphabet of those that it is held
+against: PostgreSQL keeps them in an order of its own."""
 
 
 class AddForm(StudyForm):
@@ -167,7 +168,7 @@ def _show(
         "groups": [(row, next(value for name, value in row.items() if name.startswith("p_top"))) for row in rows],
         "top": next((name.removeprefix("p_top") for name in (rows[0] if rows else {}) if name.startswith("p_top")), ""),
         "held": held,
-        "pictures": pictures_of(run, DRAWN.format(list(told.follows).index(column))) if told and column else [],
+        "pictures": pictures_of(run, DRAWN.format(sorted(told.follows).index(column))) if told and column else [],
         "out": [(each.area, each.words(column)) for each in held.out] if held else [],
         "not_cause": findings.NOT_CAUSE,
         "rates": _highest_rates(told.rates) if told and told.rates else [],
@@ -210,7 +211,7 @@ def work_out(job: Beside) -> None:
             told = replace(told, no_rates=sentence(error))
     job.result = json_value(msgspec.to_builtins(told))
     fit = replace(fit, map=replace(fit.map, figures=shown))
-    pictures = [against_figure(fit, column, each) for column, each in told.follows.items()]
+    pictures = [against_figure(fit, column, told.follows[column]) for column in sorted(told.follows)]
     drawn = [
         FitPicture(fit=job.fit, name=DRAWN.format(place), svg=each.svg(), alt=each.alt)
         for place, each in enumerate(pictures)
