@@ -27,6 +27,7 @@ from judgemap.web.results.models import FitFiles, FitRun
 from judgemap.web.server.limits import Brake
 from judgemap.web.studies import editing, making
 from judgemap.web.studies.areas import load_areas
+from judgemap.web.studies.keeping import delete_study
 from judgemap.web.studies.models import Study
 
 NEEDS = {
@@ -110,6 +111,14 @@ def test_a_study_that_is_given_away_is_closed_to_its_old_owners_token(owned, peo
     owned.owner = people["stranger"]
     owned.save()
     assert reader.get("/wards").status_code == 404
+    assert reader.read() == []
+
+
+@pytest.mark.parametrize("reach", ["study", "all"])
+def test_a_deleted_study_is_closed_to_its_owners_tokens(owned, people, program, reach):
+    reader = program(reach=reach)
+    delete_study(owned, "Wards", people["owner"])
+    assert reader.get("/wards/comparisons").status_code == 404
     assert reader.read() == []
 
 

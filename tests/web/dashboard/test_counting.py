@@ -16,6 +16,7 @@ from judgemap.web.judge import joining
 from judgemap.web.judge.comparisons import SIDES, load_comparisons
 from judgemap.web.judge.models import Pair
 from judgemap.web.judge.place import Refused
+from judgemap.web.people import retention
 from judgemap.web.server.tokens import withdrawal_code
 
 N_JUDGES = 3
@@ -155,6 +156,13 @@ def test_counts_go_with_a_judge_who_withdraws(study, many, judge):
     joining.withdraw(withdrawal_code(judge.token))
     assert StudyCounts.objects.count() == 0
     assert len(counting.count(study).data) == 0
+
+
+def test_counts_go_with_the_answers_when_their_day_is_over(study, many, judge):
+    judge.answer("left")
+    counting.keep_counts(study)
+    retention.hide_answers(study)
+    assert StudyCounts.objects.count() == 0
 
 
 def test_nothing_is_kept_of_a_judge_who_withdraws_while_the_worker_counts(study, many, judge, monkeypatch):
