@@ -235,3 +235,14 @@ def test_plans_go_by_size():
     assert FitSettings(seed=1, draws=50).plan_for(LARGE + 1).draws == 50
     for only_dense in ({"sampler": "gibbs"}, {"ties": "davidson"}, {"prior": "communicability"}):
         assert FitSettings(seed=1, judges="alike", **only_dense).plan_for(LARGE + 1) != LARGE_PLAN
+
+
+@pytest.mark.usefixtures("treated_as_large")
+def test_judges_who_share_no_areas_are_alike_unless_asked_for(areas):
+    """What a district's only judge thinks may be the map or the judge: no answers tell these apart."""
+    rng = np.random.default_rng(1)
+    left = rng.integers(140, size=600)
+    right = left // 20 * 20 + (left + rng.integers(1, 20, size=600)) % 20
+    data = Comparisons.from_words(areas.ids, [f"j{area // 20}" for area in left], left, right, ["left"] * 600)
+    fit = jm.fit_spatial(data, areas, seed=1, **QUICK)
+    assert "taken to be alike (hardly two of them compared the same areas)" in fit.record.made_by

@@ -65,6 +65,27 @@ def test_moments_are_exact(name):
     assert largest(errors) < LIMIT, errors
 
 
+@pytest.mark.parametrize("known", [0.0, 2.0])
+def test_the_way_in_which_the_variance_is_drawn_does_not_matter(monkeypatch, known):
+    """As if the answers said much about every direction, or little: then α² is drawn a third time."""
+    monkeypatch.setattr(hmc, "KNOWN", known)
+    errors = errors_of("car")
+    assert largest(errors) < LIMIT, errors
+
+
+def test_few_answers_find_their_variance():
+    """Two hundred answers about a corner of a map: the centre's α² is too small by far, and is found anew."""
+    graph = delaunay_map(1000)
+    rng, here = np.random.default_rng(5), np.arange(60)
+    left = rng.choice(here, 200)
+    right = (left + rng.integers(1, 60, size=200)) % 60
+    choice = np.where(left < right, 1, -1) * np.where(rng.random(200) < 0.9, 1, -1)
+    counts = count_pairs(np.where(choice > 0, left, right), np.where(choice > 0, right, left), 1000)
+    model = SparseModel.of_map(counts, IntrinsicCar(graph), HalfNormal(5.0), ties=False)
+    drawn = sample_sparse(rng, model, Plan(chains=16, warmup=30, draws=60))
+    assert ess_bulk(drawn["log_variance"]) > 200
+
+
 def test_a_poor_mass_costs_acceptance_and_nothing_else(monkeypatch):
     """Exactness rests on the energies. No pair is factored, and one direction has a weight of its own."""
     monkeypatch.setattr(hmc, "WORTH", 2.0)

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from judgemap.core.samplers.sparse.model import Smoother
 
 GIGABYTE = 10**9
+ENOUGH_OVERLAP = 0.5
+"""The least share of areas that two judges have met, for judges to be told apart unless that is asked for."""
 LEAST_MEMORY = 500_000_000
 """Bytes for the program itself, the map and tables of results."""
 BYTES_AN_ANSWER = 1_000
@@ -124,10 +126,12 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
         settings.check_judges(data)
         used, silent = with_answers(data)
         model = model_of_judges(used, areas, smoother, run)
-        if run.why != AS_ASKED and not affordable(model):
+        why = "" if affordable(model) else "each compared areas all over a large map"
+        if overlap(used) < ENOUGH_OVERLAP:
+            why = "hardly two of them compared the same areas"
+        if run.why != AS_ASKED and why:
             settings = replace(settings, judges="alike")
-            run = replace(run, settings=settings, why="each compared areas all over a large map")
-            silent = ()
+            run, silent = replace(run, settings=settings, why=why), ()
     if not settings.differ:
         model = SparseModel.of_map(counts, smoother, settings.variance, ties=rule is not None)
     draws, seconds = run.timed(lambda rng: sample_sparse(rng, model, run.plan, run.cores, run.watch))
@@ -161,6 +165,18 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
     else:
         made = PanelFit(areas, samples, statistics, pairs, record, Named())
     return made.remembering(sampling=sampling)
+
+
+def overlap(data: Comparisons) -> float:
+    """Return the share of compared areas that two judges or more have met: what differs elsewhere may be map or view.
+
+    >>> import judgemap as jm
+    >>> overlap(jm.example_study(seed=1)[1])
+    1.0
+    """
+    met = np.unique(np.concatenate([data.judge * len(data.ids) + end for end in (data.left, data.right)]))
+    judges = np.bincount(met % len(data.ids))
+    return float((judges > 1).sum() / max((judges > 0).sum(), 1))
 
 
 def model_of_judges(data: Comparisons, areas: Areas, smoother: "Smoother", run: Run) -> SparseModel:

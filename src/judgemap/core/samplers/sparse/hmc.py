@@ -9,7 +9,8 @@ A step is a trajectory of the unknowns w and of ties at the current variances, t
 The first learns α² only from the unknowns and the second only from the answers; together they make chains forget the
 map's α² in a few steps (interweaving: Yu and Meng, 2011). Judges' σ² needs a third, because the answers say much about
 some directions of their views, which hold σ fast if w/σ is kept, and nothing about others, which hold it fast if w is
-kept. It moves on the curve of the Gaussian N(m, H⁻¹) as that changes with τ: since dH/dτ = −B, B = C⁻¹/σ²,
+kept; so does the map's α² while most areas have not been compared. It moves on the curve of the Gaussian N(m, H⁻¹) as
+that changes with τ: since dH/dτ = −B, B = C⁻¹/σ²,
 
     dm/dτ = H⁻¹Bm   and   dH⁻¹/dτ = H⁻¹BH⁻¹,   so   dw/dτ = H⁻¹B(m + (w − m)/2) = A(w + m),   A = H⁻¹B/2
 
@@ -87,12 +88,14 @@ START_SPREAD = 1.5
 """How much wider than its approximation log α² starts. Strengths start only as wide as theirs: if thousands of numbers
 were all half as large again, the energy would be so high that nothing would be accepted."""
 FEWEST_KICKS, MOST_KICKS = 2, 32
-PILOT_KICKS, PILOT_STEPS = 4, (12, 4)
+PILOT_KICKS, PILOT_STEPS, MOST_PILOTS = 4, (12, 4), 5
 """The steps are those that do not count and those that do: near the centre, where chains start, trajectories are easier
 than where they end up."""
 WANTED_ACCEPTANCE = 0.9
 MOST_TERMS, NEGLIGIBLE = 40, 1e-6
 """The most terms of the series of a flow, and the size of one that ends it, in standard deviations of the unknowns."""
+KNOWN = 0.5
+"""The map's α² is drawn a third time, too, if the answers say something about fewer of its directions."""
 RAY_STEP, WIDEST_RAY, FARTHEST_DRIFT = 0.05, 1.0, 3.0
 """How far log α² is moved to see how sharp the answers are about it; the widest proposal for it; and how far from here
 its centre may be, in standard deviations."""
@@ -265,10 +268,14 @@ class Centre:
     solver: Solver
     log_variance_sd: FloatArray
     tie: Tie
+    known: float
+    """The share of the map's directions that the answers say something about."""
 
 
-def find_centre(model: SparseModel) -> Centre:
+def find_centre(model: SparseModel, held: FloatArray | None = None) -> Centre:
     """Find the centre of the unknowns, and the variances that agree with it (MacKay's evidence iteration).
+
+    If each log α² is ``held``, only the centre there.
 
     α² is the most likely one given mᵀC⁻¹m of γ areas, where γ = N − tr(C⁻¹H⁻¹)/α² is the number of directions the
     answers say something about. Random vectors come from a fixed seed. Where chains end up does not depend on any of
@@ -277,6 +284,7 @@ def find_centre(model: SparseModel) -> Centre:
     rng, pattern = np.random.default_rng(0), Pattern.of(model)
     priors = [field.variance for field in model.fields]
     tau = np.array([np.log(each.value) if isinstance(each, FixedVariance) else 0.0 for each in priors])
+    tau, free = (tau, 1.0) if held is None else (held, 0.0)
     mean, kappa, smoothed = np.zeros(model.size), np.ones(len(model.rows.n)), 0
     told, tie = np.ones(len(priors)), Tie(_first_guess(model))
     probes = np.concatenate(
@@ -297,7 +305,7 @@ def find_centre(model: SparseModel) -> Centre:
             if not isinstance(prior, FixedVariance):
                 told[k] = max(part.stop - part.start - np.exp(-tau[k]) * float(spread[part].sum()) / PROBES, 1.0)
                 size = float(mean[part] @ model.precision(mean[:, None])[part, 0])
-                change[k] = np.clip(prior.terms.given(told[k], size).mode - tau[k], -2.0, 2.0)
+                change[k] = free * np.clip(prior.terms.given(told[k], size).mode - tau[k], -2.0, 2.0)
         most = float(np.abs([*change, step]).max())
         if most < NEAR and smoothed >= SMOOTHED:
             break
@@ -315,7 +323,7 @@ def find_centre(model: SparseModel) -> Centre:
             # At its mode, −d²/dτ² log p(τ) = n/2 − k + 2ηα².
             sharpness = told[k] / 2 - prior.terms.power + 2 * prior.terms.direct * np.exp(tau[k])
             sds[k] = 1 / np.sqrt(sharpness)
-    return Centre(mean, curvature, pattern.solver(curvature), sds, tie)
+    return Centre(mean, curvature, pattern.solver(curvature), sds, tie, float(told[0]) / model.slices[0].stop)
 
 
 def _first_guess(model: SparseModel) -> float:
@@ -464,7 +472,9 @@ class SparseTarget(NamedTuple):
     mass: Mass
     centre: Centre
     curves: list["Curve"]
-    """For each log α² that is not fixed: w/α as it is, and for judges' views also the Gaussian's way."""
+    """For each log α² that is not fixed: w/α as it is, and for what is hardly known also the Gaussian's way."""
+    accepted: list[FloatArray]
+    """How likely the proposals of a pilot were to be accepted."""
 
     def sizes(self, state: SparseState) -> FloatArray:
         """wᵀC⁻¹w of each field and chain."""
@@ -536,13 +546,28 @@ class Flow(Curve):
 
 
 def build_target(model: SparseModel) -> SparseTarget:
-    """Find the centre, factor the mass, and see how sharp the answers are about each log α²."""
+    """Find the centre, factor the mass, see how sharp the answers are about each log α², and try the whole.
+
+    With few answers the centre's α² may be far from where chains go; then the centre is found anew at theirs.
+    """
     centre = find_centre(model)
-    target = SparseTarget(model, Mass(centre), centre, [])
+    for _ in range(MOST_PILOTS):
+        target = _target_at(centre)
+        there = try_out(target)
+        if np.abs(there - centre.curvature.log_variance).max() < STALE:
+            break
+        centre = find_centre(model, there)
+    return target
+
+
+def _target_at(centre: Centre) -> SparseTarget:
+    model = centre.curvature.model
+    target = SparseTarget(model, Mass(centre), centre, [], [])
     here = start(target, *draw_starts(np.random.default_rng(0), target, WIDTH))
     for k, field in enumerate(model.fields):
         if not isinstance(field.variance, FixedVariance):
-            target.curves.extend(kind(target, k, field.variance.terms) for kind in ((Curve, Flow) if k else (Curve,)))
+            kinds = (Curve, Flow) if k or centre.known < KNOWN else (Curve,)
+            target.curves.extend(kind(target, k, field.variance.terms) for kind in kinds)
     for curve in target.curves:
         ends = [curve.go(here, here.log_variance[curve.k] + change) for change in (-RAY_STEP, RAY_STEP)]
         slopes = [curve.described(end)[1] for end in ends]
@@ -551,8 +576,20 @@ def build_target(model: SparseModel) -> SparseTarget:
     return target
 
 
+def try_out(target: SparseTarget) -> FloatArray:
+    """Run a short pilot whose draws are discarded; keep how often it accepted, and return where each log α² ended."""
+    rng = np.random.default_rng(0)
+    state, ends = start(target, *draw_starts(rng, target, WIDTH)), []
+    for step in range(sum(PILOT_STEPS)):
+        state = draw_variances(rng, target, trajectory(rng, target, state, PILOT_KICKS))
+        if step >= PILOT_STEPS[0]:
+            target.accepted.append(state.acceptance)
+            ends.append(state.log_variance)
+    return np.mean(ends, axis=(0, 2))
+
+
 def kernel(target: SparseTarget, kicks: int | None = None) -> Kernel:
-    """Build the sampler; unless ``kicks`` is given, a short pilot with a fixed seed finds it."""
+    """Build the sampler; unless ``kicks`` is given, the target's pilot says how many are needed."""
     number = choose_kicks(target) if kicks is None else kicks
 
     def init(_rng: np.random.Generator, unknowns: FloatArray, log_variance: FloatArray, phi: FloatArray) -> SparseState:
@@ -731,18 +768,10 @@ def scaled(target: SparseTarget, state: SparseState, k: int, tau: FloatArray) ->
 
 
 def choose_kicks(target: SparseTarget) -> int:
-    """Find the number of kicks that gives the wanted acceptance, by a short pilot whose draws are discarded.
+    """Find the number of kicks that gives the wanted acceptance, from that of the pilot.
 
     The energy error is nearly normal with a standard deviation σ that grows with the square of the angle between kicks,
     and the acceptance is erfc(σ/√8).
     """
-    rng = np.random.default_rng(0)
-    begin = start(target, *draw_starts(rng, target, WIDTH))
-    seen = split_hmc.pilot_acceptances(
-        begin,
-        lambda state, kicks: draw_variances(rng, target, trajectory(rng, target, state, kicks)),
-        PILOT_KICKS,
-        PILOT_STEPS,
-    )
-    ratio = float(erfcinv(np.clip(seen.mean(), 0.02, 0.999)) / erfcinv(WANTED_ACCEPTANCE))
+    ratio = float(erfcinv(np.clip(np.mean(target.accepted), 0.02, 0.999)) / erfcinv(WANTED_ACCEPTANCE))
     return int(np.clip(np.ceil(PILOT_KICKS * np.sqrt(ratio)), FEWEST_KICKS, MOST_KICKS))
