@@ -302,7 +302,8 @@ class Upkeep:
         """Look for answers that came since the last call, and for studies whose counts had to wait."""
         newest = Answer.objects.aggregate(last=Max("pk"))["last"] or 0
         if newest > self._seen:
-            fresh = Study.objects.filter(judges__pairs__answers__pk__gt=self._seen)
+            # Answers that are being erased are in a study without a version, which nobody sees.
+            fresh = Study.objects.filter(current__isnull=False, judges__pairs__answers__pk__gt=self._seen)
             self._behind |= set(fresh.values_list("pk", flat=True).distinct())
         self._seen = newest
         for study in Study.objects.filter(pk__in=self._behind):
