@@ -91,6 +91,8 @@ def test_a_mistake_of_ours_is_no_outage(judge, patient, monkeypatch):
 def test_the_log_has_one_line_for_an_outage(judge, patient, monkeypatch, caplog):
     monkeypatch.setattr(judging, "find_judge", away)
     outages = OneLineForOutages()
+    for handler in logging.getLogger().handlers:
+        monkeypatch.setattr(handler, "filters", [])  # the server's own would shorten a record that this one counts
     with caplog.at_level(logging.ERROR):
         for _ in range(5):
             patient.get(f"/j/{judge.token}/")
