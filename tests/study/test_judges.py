@@ -293,6 +293,8 @@ ROW = {
         ({"ties": 30, "decided": 10}, 1),
         ({"decided": 5, "agreement": 0.0, "agreement_high": 0.43, "agreement_expected": 0.55}, 0),
         ({"decided": 15, "agreement": 0.1, "agreement_high": 0.3}, 1),
+        ({"infit": 1.3, "infit_z": 2.5}, 0),  # happens to one judge in 150
+        ({"infit": 1.3, "infit_z": 3.0}, 1),
     ],
 )
 def test_only_what_chance_cannot_explain_stands_out(changed, said):

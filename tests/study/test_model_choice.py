@@ -198,7 +198,7 @@ def test_few_answers_accuse_nobody(monkeypatch):
     assert (table["own_share"] > panel_judges.ENTANGLED).any()
     assert (table[kinds] < 0.5).all(axis=None)
     monkeypatch.setattr(panel_judges, "ENTANGLED", np.inf)
-    monkeypatch.setattr(panel_judges, "FAR", np.inf)
+    monkeypatch.setattr(panel_judges, "MOVED", np.inf)
     assert (jm.judge_table(fit, data)[kinds] > SURE).any(axis=None)
 
 

@@ -434,7 +434,7 @@ MOSTLY = 0.5
 ENTANGLED = 0.3
 """If more than this share of what is known in some direction rests on the judge's own answers, taking them out of the
 posterior is too rough, and the others' answers are fitted by themselves."""
-FAR = 2.0
+MOVED = 2.0
 """The same if taking them out would move any area by more than this many posterior standard deviations: with attention
 in the model, a judge's answers are nearly as probable on the map turned upside down, and the search can end there."""
 UNSETTLED = "Not enough draws to tell: the chains have not settled. Fit again with more draws."
@@ -517,7 +517,7 @@ def _weighed(fit: PanelFit, data: Comparisons) -> tuple[FloatArray, FloatArray]:
             if name in place:
                 rng = np.random.default_rng(code)
                 others, share[code] = bench.set_aside(place[name])
-                moved = np.abs(others.mean - bench.known.mean) > FAR * np.linalg.norm(bench.known.root, axis=1)
+                moved = np.abs(others.mean - bench.known.mean) > MOVED * np.linalg.norm(bench.known.root, axis=1)
                 if share[code] > ENTANGLED or moved.any():
                     others = _fit_others(fit, used, place[name], belief)
                 kinds[code] = bench.kind_chances(rng, place[name], own, others)
