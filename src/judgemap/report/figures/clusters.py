@@ -63,11 +63,8 @@ def cluster_map(fit: ClusterFit, title: str = "", *, ax: Axes | None = None) -> 
         fit_size(axes)
     sizes = np.bincount(shown.labels)[1:]
     listed = "; ".join(f"cluster {k} has {size:,} areas" for k, size in enumerate(sizes, start=1))
-    doubt = (
-        f" {len(doubtful):,} areas (dots) belong to another cluster with probability 20 % or more."
-        if len(doubtful)
-        else ""
-    )
+    between = f" {len(doubtful):,} areas (dots) belong to another cluster with probability 20 % or more."
+    doubt = between if len(doubtful) else ""
     doubt += f" {unplaced:,} areas (white) do not clearly belong to any cluster." if unplaced else ""
     caption = (
         "Neighbouring areas of similar risk. The fainter an area, the less certain that it belongs to its cluster. "
@@ -109,11 +106,8 @@ def cluster_number_bars(fit: ClusterFit) -> Picture:
         axes.set(xlabel="number of clusters", ylabel="probability", xticks=chances.index.to_numpy())
         axes.margins(y=0.12)
     summary = ", ".join(f"{number} with probability {percentage(float(chance))}" for number, chance in chances.items())
-    return Picture(
-        figure,
-        f"Bars of the number of clusters: {summary}.",
-        "Probability of each number of clusters, given the answers.",
-    )
+    caption = "Probability of each number of clusters, given the answers."
+    return Picture(figure, f"Bars of the number of clusters: {summary}.", caption)
 
 
 def co_clustering_matrix(fit: ClusterFit) -> Picture:
@@ -165,8 +159,7 @@ def against_spatial(fit: Fit, spatial: Fit) -> Picture:
 def _without_ends(draws: FloatArray) -> FloatArray:
     """Leave out the lowest and the highest thousandth, which would stretch a violin into a line."""
     low, high = np.quantile(draws, [0.001, 0.999])
-    middle: FloatArray = draws[(low <= draws) & (draws <= high)]
-    return middle
+    return np.asarray(draws[(low <= draws) & (draws <= high)])
 
 
 def _colours(partition: Partition) -> list[str]:

@@ -45,8 +45,7 @@ def round_limits(least: float, most: float, count: int = 7) -> FloatArray:
         least, most = least - margin, most + margin
     step = round_step((most - least) / count)
     first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
-    limits: FloatArray = step * np.arange(first, last + 1, dtype=np.float64)
-    return limits
+    return step * np.arange(first, last + 1, dtype=np.float64)
 
 
 CLASSES = 7
@@ -132,8 +131,7 @@ class Diverging(Scale):
             least, most = -0.5, 0.5
         step = round_step((most - least) / (CLASSES - 1), HALVED)
         first, last = np.floor(least / step + 0.5 + 1e-9), np.ceil(most / step + 0.5 - 1e-9)
-        limits: FloatArray = np.round(step * (np.arange(min(first, 0), max(last, 1) + 1) - 0.5), 12)
-        return limits
+        return np.round(step * (np.arange(min(first, 0), max(last, 1) + 1) - 0.5), 12)
 
     def colours(self, count: int) -> list[str]:
         """Return `count` colours with the average in the middle, from the lightest to the darkest."""

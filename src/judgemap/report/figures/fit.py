@@ -77,9 +77,8 @@ def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = 
     inside = int(recovered.covered.sum())
     share = f"{inside:,} of {len(truth):,} intervals ({100 * inside / len(truth):.0f} %) contain the truth"
     summary = f"Correlation of estimate and truth {recovered.correlation:.3f}; {share}, where 95 % should."
-    return Picture(
-        figure, f"Scatter of the estimated against the true risk of {len(truth):,} areas. {summary}", summary
-    )
+    alt = f"Scatter of the estimated against the true risk of {len(truth):,} areas. {summary}"
+    return Picture(figure, alt, summary)
 
 
 def risk_intervals(fit: Fit, top: int = 20, *, ax: Axes | None = None) -> Picture:
@@ -285,8 +284,7 @@ def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:
         raise StudyError(
             f"the fit has {len(fit.map):,} areas and the true risk {truth.size:,}; give one value per area"
         )
-    centred: FloatArray = truth - truth.mean()
-    return centred
+    return np.asarray(truth - truth.mean())
 
 
 def predictive_check(fit: Fit, check: PredictiveCheck | None = None) -> Picture:
@@ -325,9 +323,8 @@ def against_figure(fit: Fit, column: str, told: Follows) -> Picture:
         axes.set(xlabel=column, ylabel="risk, with 95 % interval")
     said = " ".join(each.words(column) for each in told.out[:NAMED])
     alt = f"Scatter of the risk of {counted(len(known), 'area')} against {column}. {told.sentence} {said}".strip()
-    return Picture(
-        figure, alt, f"{told.sentence} The dashed line is what {column} suggests; diamonds stand out from it."
-    )
+    caption = f"{told.sentence} The dashed line is what {column} suggests; diamonds stand out from it."
+    return Picture(figure, alt, caption)
 
 
 STANDARD = Diverging("risk", "Risk, in standard deviations over the areas", "lower risk", "higher risk")
@@ -339,9 +336,8 @@ def sensitivity_scatter(base: Fit, others: Mapping[str, Fit]) -> Picture:
     x, names = medians.pop(""), list(others)
     columns = min(len(names), 2)
     rows = -(-len(names) // columns)
-    summary = "; ".join(
-        f"{name}: Pearson {pearson(x, y):.3f}, Spearman {spearman(x, y):.3f}" for name, y in medians.items()
-    )
+    told = (f"{name}: Pearson {pearson(x, y):.3f}, Spearman {spearman(x, y):.3f}" for name, y in medians.items())
+    summary = "; ".join(told)
     with drawing(300 if columns == 1 else 20 + 175 * rows, rows=rows, columns=columns) as (figure, panels):
         for axes, (name, y) in zip(panels, medians.items(), strict=False):
             draw_against(axes, x, y, name)

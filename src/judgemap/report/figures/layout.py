@@ -76,8 +76,7 @@ def classical_scaling(distance: FloatArray) -> FloatArray:
     middle = square.mean(axis=0)
     inner = -0.5 * (square - middle - middle[:, None] + square.mean())
     values, vectors = linalg.eigh(inner, subset_by_index=[max(n - 2, 0), n - 1])
-    points: FloatArray = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
-    return points
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1])
 
 
 def _turn(points: FloatArray) -> FloatArray:
@@ -139,5 +138,4 @@ def free_spots(anchors: FloatArray, radius: float, box: FloatArray, small: BoolA
 def _distances(points: FloatArray, others: FloatArray) -> FloatArray:
     """Return the distance from each point to the nearest of the others."""
     steps = points[:, None] - others[None]
-    nearest: FloatArray = np.hypot(steps[..., 0], steps[..., 1]).min(axis=1, initial=np.inf)
-    return nearest
+    return np.asarray(np.hypot(steps[..., 0], steps[..., 1]).min(axis=1, initial=np.inf))

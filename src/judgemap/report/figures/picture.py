@@ -114,24 +114,19 @@ def figure_of(axes: Axes) -> Figure:
     return cast("Figure", axes.get_figure(root=True))
 
 
-def name_rows(axes: Axes, names: Sequence[str]) -> None:
-    """Name the rows of a chart, the first on top and the last at height 1, with vertical grid lines only."""
-    axes.set_yticks(range(len(names), 0, -1), names)
-    axes.set_ylim(0.3, len(names) + 0.7)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="x", color=FAINT, linewidth=0.6)
-
-
 def draw_rows(
     axes: Axes, names: Sequence[str], middle: FloatArray, low: FloatArray, high: FloatArray, *, odd: ArrayLike = False
 ) -> None:
-    """Draw a point and an interval in a row for each name; what is odd stands out."""
+    """Draw a point and an interval in a row for each name, the first on top; what is odd stands out."""
     rows = np.arange(len(names), 0, -1)
     colours: Any = np.where(np.broadcast_to(odd, len(names)), MISSED, BLUE)
     axes.hlines(rows, low, high, color=colours, linewidth=2.2, alpha=0.45)
     axes.scatter(middle, rows, color=colours, s=24, zorder=3)
-    name_rows(axes, [shortened(name, 24) for name in names])
+    axes.set_yticks(rows, [shortened(name, 24) for name in names])
+    axes.set_ylim(0.3, len(names) + 0.7)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="x", color=FAINT, linewidth=0.6)
 
 
 def mark_points(
@@ -180,11 +175,7 @@ FINENESS = 200
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure, a description for people who cannot see it (`alt`), and the sentence below it (`caption`).
-
-    >>> Picture(Figure(figsize=(1, 1)), alt="An empty square.").svg().startswith("<svg")
-    True
-    """
+    """A figure, a description for people who cannot see it (`alt`), and the sentence below it (`caption`)."""
 
     figure: Figure
     alt: str
@@ -270,10 +261,8 @@ def _scaled(pdf: bytes, scale: float) -> bytes:
     def find(pattern: bytes) -> re.Match[bytes]:
         return cast("re.Match[bytes]", re.search(pattern, pdf, re.S))
 
-    found, box = (
-        find(rb"\n(\d+) 0 obj\n(<< /Type /Page .*?>>)\nendobj"),
-        find(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]"),
-    )
+    found = find(rb"\n(\d+) 0 obj\n(<< /Type /Page .*?>>)\nendobj")
+    box = find(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]")
     size, root, start = find(rb"/Size (\d+)")[1], find(rb"/Root (\d+ 0 R)")[1], find(rb"startxref\n(\d+)")[1]
     wide, high = (scale * float(each) for each in box.groups())
     page = found[2].replace(box[0], b"/MediaBox [ 0 0 %.4f %.4f ]" % (wide, high))

@@ -173,9 +173,8 @@ def _(schedule: Schedule) -> str:
 def _headline(fit: Fit) -> str:
     data, sizes = fit.record.data, fit.posterior.sizes
     made = f"{data.areas:,} areas, {data.used:,} comparisons, {sizes['chain']} × {sizes['draw']:,} draws"
-    return f"{fit.record.model.capitalize()} model: {made}." + (
-        "" if fit.warnings else f" {' '.join(fit.verdict.lines)}"
-    )
+    judged = "" if fit.warnings else f" {' '.join(fit.verdict.lines)}"
+    return f"{fit.record.model.capitalize()} model: {made}.{judged}"
 
 
 def _first(size: int, things: str) -> str:

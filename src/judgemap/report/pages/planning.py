@@ -36,10 +36,8 @@ def at_planned(plan: StudyPlan) -> Table:
     rows = []
     for design in plan.designs:
         cells = [Cell(design), *_cells(plan, [plan.at_planned(design, each) for each in ("sd", "rank_error", "found")])]
-        if design == plan.reference:
-            cells.append(Cell(f"{plan.planned:,}"))
-        else:
-            cells.append(_number_needed(plan, plan.needed(design, "sd")))
+        middle, low, high = (_count(plan, each, "<", ">") for each in plan.needed(design, "sd")[:3])
+        cells.append(Cell(f"{plan.planned:,}") if design == plan.reference else Cell(middle, f"{low}–{high}"))
         rows.append(tuple(cells))
     return Table(f"What {plan.planned:,} comparisons give, with 95 % Monte Carlo intervals", heads, tuple(rows))
 
@@ -74,14 +72,9 @@ def curves(plan: StudyPlan) -> Picture:
         axes[-1].set_ylim(top=plan.top)
         axes[-1].set_xlabel("comparisons")
         axes[-1].set_xticks(plan.lengths, [f"{length:,}" for length in plan.lengths])
-        figure.legend(
-            *axes[0].get_legend_handles_labels(),
-            loc="outside upper left",
-            ncols=4 if len(plan.designs) <= 4 else 3,
-            columnspacing=1.2,
-            frameon=False,
-            fontsize=9,
-        )
+        handles, labels = axes[0].get_legend_handles_labels()
+        look = {"ncols": 4 if len(labels) <= 4 else 3, "columnspacing": 1.2, "frameon": False, "fontsize": 9}
+        figure.legend(handles, labels, loc="outside upper left", **look)
     notes = "; ".join(
         f"{design}: sd {plan.at_planned(design, 'sd').middle:.2f}, rank error "
         f"{plan.at_planned(design, 'rank_error').middle:.1f}, found {_found(plan, design):.1f}"
@@ -104,6 +97,7 @@ def plan_page(plan: StudyPlan) -> str:
     reference = plan.reference
     best = min(plan.designs, key=lambda design: plan.at_planned(design, "sd").middle)
     record = plan.record
+    found = "chance to find the worst area" if plan.top == 1 else f"of the {in_words(plan.top)} worst areas found"
     lengths = [Section("How many are enough?", tuple(_enough(plan)), table=by_length(plan, reference))]
     if best != reference:
         lengths.append(Section(f"The same with the {DESIGNS[best]}", table=by_length(plan, best)))
@@ -137,7 +131,7 @@ def plan_page(plan: StudyPlan) -> str:
             (f"{plan.planned:,}", f"comparisons, {plan.judges} judges × {plan.per_judge}"),
             (f"{plan.at_planned(reference, 'sd').middle:.2f}", "uncertainty of risk (sd)"),
             (f"{plan.at_planned(reference, 'rank_error').middle:.1f}", "places out in rank, on average"),
-            (f"{_found(plan, reference):.1f}", _found_words(plan)),
+            (f"{_found(plan, reference):.1f}", found),
         ],
     )
 
@@ -223,18 +217,10 @@ def _count(plan: StudyPlan, comparisons: float, fewer: str = "fewer than ", more
     return f"{more}{plan.lengths[-1]:,}" if np.isinf(comparisons) else f"{comparisons:,.0f}"
 
 
-def _number_needed(plan: StudyPlan, needed: Needed) -> Cell:
-    middle, low, high = (_count(plan, each, "<", ">") for each in needed[:3])
-    return Cell(middle, f"{low}–{high}")
-
-
 def _cells(plan: StudyPlan, measures: Sequence[Interval]) -> list[Cell]:
     sd, rank, top = measures
-    return [_cell(sd, 2), _cell(rank, 1), _cell(Interval(*(plan.top * each for each in top)), 1)]
-
-
-def _cell(each: Interval, digits: int) -> Cell:
-    return Cell(f"{each.middle:,.{digits}f}", f"{each.low:,.{digits}f}–{each.high:,.{digits}f}")
+    shown = ((sd, 2), (rank, 1), (Interval(*(plan.top * each for each in top)), 1))
+    return [Cell(f"{each.middle:,.{n}f}", f"{each.low:,.{n}f}–{each.high:,.{n}f}") for each, n in shown]
 
 
 def _found(plan: StudyPlan, design: str) -> float:
@@ -243,10 +229,6 @@ def _found(plan: StudyPlan, design: str) -> float:
 
 def _found_heading(plan: StudyPlan) -> str:
     return "Worst found" if plan.top == 1 else f"Worst {in_words(plan.top)} found"
-
-
-def _found_words(plan: StudyPlan) -> str:
-    return "chance to find the worst area" if plan.top == 1 else f"of the {in_words(plan.top)} worst areas found"
 
 
 def _line(axes: Axes, plan: StudyPlan, design: str, measure: str, scale: float) -> None:

@@ -123,13 +123,9 @@ def highest_regions(fit: Fit, regions: ByRegion) -> Table:
     by, names = regions.by, fit.map.names
     picked = dict(zip(by.names, by.means(fit.judged_riskier[None])[0], strict=True))
     rows = tuple(
-        (
-            _rank(group),
-            Cell(group["group"]),
-            Cell(times_in_ten(picked[group["group"]])),
-            Cell(_within(names[highest[0]], group["group"])),
-        )
-        for group, highest in zip(regions.table[:10].to_dict("records"), regions.highest, strict=False)
+        (_rank(row), Cell(name), Cell(times_in_ten(picked[name])), Cell(_within(names[highest[0]], name)))
+        for row, highest in zip(regions.table[:10].to_dict("records"), regions.highest, strict=False)
+        for name in [row["group"]]
     )
     picks = Column("Picked as riskier than average", numeric=True)
     heads = (RANK, Column(capital(by.name)), picks, Column("Its highest area"))
@@ -213,14 +209,8 @@ def summary(fit: Fit) -> Lines:
     asked = f"{data.used:,} comparisons of {data.areas:,} areas{judges}"
     drawn = f"{fit.posterior.sizes['chain']} × {fit.posterior.sizes['draw']:,} draws in {record.seconds:.1f} s"
     judged = f"effective sample size at least {record.diagnostics.ess_bulk_min:,.0f}"
-    lines = [
-        f"{asked}, seed {record.seed}.",
-        record.made_by,
-        *([fit.words] if fit.words else []),
-        "",
-        highest_risk(fit).text(),
-        "",
-    ]
+    words = [fit.words] if fit.words else []
+    lines = [f"{asked}, seed {record.seed}.", record.made_by, *words, "", highest_risk(fit).text(), ""]
     if isinstance(fit, ClusterFit):
         table = cluster_table(fit)
         lines += [table.caption, table.text(), "", *between_lines(fit)]

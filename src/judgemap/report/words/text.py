@@ -200,10 +200,8 @@ def number_sentence(numbers: Sequence[tuple[int, float]]) -> str:
     'The number of clusters is uncertain; by probability, 2: 20 %, 3: 80 %.'
     """
     if max(numbers, key=lambda each: each[1])[0] == 1:
-        likely = numbers_of_clusters(numbers)
-        return (
-            f"The answers do not support splitting the map into groups. The number of groups, by probability, {likely}."
-        )
+        alone = "The answers do not support splitting the map into groups."
+        return f"{alone} The number of groups, by probability, {numbers_of_clusters(numbers)}."
     if len(numbers) == 1:
         return f"In every draw there are {numbers[0][0]} clusters."
     return f"The number of clusters is uncertain; by probability, {numbers_of_clusters(numbers)}."

@@ -29,6 +29,7 @@ FOOT = (
     "Read the map as a ranking, with intervals: it is not a count of cases and says nothing about any individual. "
     "The next page explains how to read it; the annex shows how it was made."
 )
+IN_NUMBERS = "The same areas on the model's scale, where the average area is 0."
 
 
 def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gallery: Gallery | None = None) -> str:
@@ -55,7 +56,7 @@ def briefing(fit: Fit, about: About | None = None, other: Fit | None = None, gal
             *(_by_group(fit, each) for each in about.groups[0 if regions is None else 1 :]),
             *(_beside(fit, column) for column in about.columns),
             made[0],
-            _in_numbers(fit),
+            Section("The highest risks in numbers", (IN_NUMBERS,), table=tables.highest_risk(fit)),
             Section("What else the map cannot say", points=unsaid),
             *made[1:],
         ]
@@ -105,11 +106,6 @@ def _how_sure(fit: Fit, gallery: Gallery) -> Section:
         ("The highest risks, with intervals", gallery["intervals"]),
     )
     return Section("How sure we are", texts, gallery=pictures)
-
-
-def _in_numbers(fit: Fit) -> Section:
-    text = "The same areas on the model's scale, where the average area is 0."
-    return Section("The highest risks in numbers", (text,), table=tables.highest_risk(fit))
 
 
 def _clusters(fit: ClusterFit, gallery: Gallery) -> tuple[Section, Section]:

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgemap.core.model.counts import PairCounts
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.report.pages.briefing.about import About
 from judgemap.report.words.text import (
@@ -228,14 +227,6 @@ def notes(fit: Fit) -> tuple[str, ...]:
     return tuple(note.text for note in fit.record.notes if not note.names_judges)
 
 
-def pair_counts(fit: Fit) -> PairCounts:
-    """Return the pair counts that a fit was made from."""
-    where = {area: place for place, area in enumerate(fit.map.ids)}
-    ends = [[where[str(each)] for each in fit.observed_data[end]] for end in ("first", "second")]
-    columns = [fit.observed_data[name] for name in ("n", "wins", "ties") if name in fit.observed_data]
-    return PairCounts(len(fit.map), np.array(ends[0]), np.array(ends[1]), *columns)
-
-
 def _relative(fit: Fit) -> Point:
     order, names = fit.order, fit.map.names
     high, low = order[0], order[-1]
@@ -296,8 +287,7 @@ def _order(fit: Fit) -> Point:
 
 
 def _few(fit: Fit) -> Point:
-    counts = pair_counts(fit)
-    seen = counts.per_area()
+    seen = fit.counts.per_area()
     heading = "Much about areas that were rarely compared"
     never, middle = np.flatnonzero(seen == 0), int(np.median(seen))
     sentences = []
@@ -317,7 +307,7 @@ def _few(fit: Fit) -> Point:
             f"The median area took part in {middle:,} comparisons; {isolated(fit.map.names[least])} took part in the "
             f"fewest, {seen[least]:,}."
         )
-    parts = len(set(counts.components()[seen > 0].tolist()))
+    parts = len(set(fit.counts.components()[seen > 0].tolist()))
     if parts > 1:
         sentences.append(
             f"The areas fall into {parts:,} groups that were never compared with each other: how one group ranks "
@@ -333,14 +323,15 @@ def _neighbours(fit: Fit) -> Point:
             "In this model an area tells us nothing about its neighbours: an area with few comparisons stays "
             "uncertain, and steps between neighbours may be chance."
         )
-    seen = pair_counts(fit).per_area()
+    seen = fit.counts.per_area()
     area = int(seen.argmin())
     around = fit.map.graph.edges[(fit.map.graph.edges == area).any(axis=1)]
     beside = around[around != area]
     fewest = f"the fewest comparisons ({seen[area]:,})"
     leans = f" {isolated(fit.map.names[area])}, with {fewest}, leans on its "
     leans += f"neighbours {_names(fit, beside)}." if len(beside) > 1 else f"neighbour {_names(fit, beside)}."
-    joined = [f"{_name_of(fit, each.a)} with {_name_of(fit, each.b)}" for each in fit.map.bridges]
+    names = dict(zip(fit.map.ids, map(isolated, fit.map.names), strict=True))
+    joined = [f"{names[each.a]} with {names[each.b]}" for each in fit.map.bridges]
     across = f" Areas with no shared border were linked to the nearest area: {listed(joined)}." if joined else ""
     shared = "share a level" if fit.record.model == "clusters" else "have similar risk"
     return heading, (
@@ -397,7 +388,3 @@ def _why(about: About) -> Point:
 
 def _names(fit: Fit, places: IntArray) -> str:
     return listed([fit.map.names[area] for area in places])
-
-
-def _name_of(fit: Fit, area: str) -> str:
-    return isolated(fit.map.names[int(fit.map.index([area])[0])])

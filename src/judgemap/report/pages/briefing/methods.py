@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from judgemap.core.model.prior import FixedVariance, HalfNormal
-from judgemap.report.pages.briefing.front import pair_counts
 from judgemap.report.words.text import counted, listed
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.judges import PanelFit
@@ -62,7 +61,7 @@ def _data(fit: Fit) -> str:
     judges = f"{counted(data.judges, 'judge').capitalize()}" if data.judges else "Judges"
     undecided = f", or calling them alike ({data.ties:,} ties)" if data.ties else ""
     undecided += f"; {data.left_out:,} pairs that were shown but not decided were left out" if data.left_out else ""
-    seen = pair_counts(fit).per_area()
+    seen = fit.counts.per_area()
     return (
         f"{judges} made {data.used:,} comparisons of {data.pairs:,} distinct pairs of "
         f"{data.areas:,} areas, choosing in each the area with the {winner} rate{undecided}. Each area took part in "
@@ -72,11 +71,10 @@ def _data(fit: Fit) -> str:
 
 def _model(fit: Fit) -> str:
     risk = "−λ" if fit.record.sign < 0 else "λ"
-    likelihood = (
+    return (
         "In the Bradley–Terry model (Bradley and Terry, 1952) the log-odds that area i is chosen over area j are "
-        f"λᵢ − λⱼ; risk is {risk}, centred on the mean of all areas."
+        f"λᵢ − λⱼ; risk is {risk}, centred on the mean of all areas. {_prior(fit)}{_panel(fit)}"
     )
-    return f"{likelihood} {_prior(fit)}{_panel(fit)}"
 
 
 def _panel(fit: Fit) -> str:
