@@ -5,18 +5,20 @@ class StudyError(ValueError):
     """A user's mistake: one sentence that says where it is, what is wrong, and what to do next.
 
     The command line turns it into exit status 2. A form shows it beside ``field``, if the mistake has one: the name of
-    a setting or of a key in study.toml.
+    a setting or of a key in study.toml. ``values`` go into the named places of ``text``, whole numbers with thousands
+    separators; apart from it, they let another process translate the text.
 
     >>> jm.read_areas("nowhere.gpkg")
     Traceback (most recent call last):
     judgemap.errors.StudyError: ...
-    >>> StudyError("chains must be at least 1, received 0", field="chains").field
-    'chains'
+    >>> StudyError("draws must be at most %(most)s", "draws", most=1000)
+    StudyError('draws must be at most 1,000')
     """
 
-    def __init__(self, text: str, field: str | None = None) -> None:
-        super().__init__(text)
-        self.field = field
+    def __init__(self, text: str, field: str | None = None, **values: object) -> None:
+        self.text, self.field = text, field
+        self.values = {name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in values.items()}
+        super().__init__(text % self.values if values else text)
 
 
 class NotInstalledError(StudyError, ImportError):

@@ -124,9 +124,8 @@ def place(geometry: geopandas.GeoSeries, crs: str | int | None) -> tuple[geopand
         try:
             wanted = pyproj.CRS.from_user_input(int(crs) if str(crs).isdigit() else crs)
         except pyproj.exceptions.CRSError:
-            raise StudyError(
-                f"crs={crs!r} is not a coordinate reference system; give a code such as 'EPSG:27700'", field="crs"
-            ) from None
+            text = f"crs={crs!r} is not a coordinate reference system; give a code such as 'EPSG:27700'"
+            raise StudyError(text, "crs") from None
         geometry = geometry.set_crs(wanted, allow_override=True)
         if stated is not None and not stated.equals(wanted, ignore_axis_order=True):
             notes.append(f"The coordinates were read as {wanted.to_string()}, where the file says {stated.name}.")

@@ -128,10 +128,8 @@ class StudyDefinition:
                 field="recommended",
             )
         if not 0 <= self.repeats <= MOST_REPEATS:
-            raise StudyError(
-                f"repeats is {self.repeats:g}; it is the share of pairs shown again, from 0 to {MOST_REPEATS}",
-                field="repeats",
-            )
+            text = f"repeats is {self.repeats:g}; it is the share of pairs shown again, from 0 to {MOST_REPEATS}"
+            raise StudyError(text, "repeats")
         self._check_languages()
         if self.base_map and not _TILES.fullmatch(self.base_map):
             raise StudyError(

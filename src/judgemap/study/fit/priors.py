@@ -120,9 +120,8 @@ def _build(areas: Areas, kind: str, length: float | None) -> Covariance:
 def covariate_matrix(areas: Areas, names: Sequence[str]) -> FloatArray:
     """Return the covariates of the model, standardised, a column each; raise a `StudyError` if one is incomplete."""
     if areas.figures is None:
-        raise StudyError(
-            "covariates: these areas have no figures; add them with --figures, or areas.with_figures", "covariates"
-        )
+        text = "covariates: these areas have no figures; add them with --figures, or areas.with_figures"
+        raise StudyError(text, "covariates")
     columns = []
     for name in names:
         values = areas.figures.numbers(name)

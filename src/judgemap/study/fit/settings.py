@@ -403,10 +403,8 @@ class FitSettings:
         if self.covariates is not None and self.model == "clusters":
             raise StudyError("covariates: the model 'clusters' has none; choose 'spatial' or 'standard'", "covariates")
         if self.covariates is not None and self.smoothness == "infer":
-            raise StudyError(
-                "covariates: with an inferred smoothness their effects cannot be drawn; leave one of the two out",
-                field="covariates",
-            )
+            text = "covariates: with an inferred smoothness their effects cannot be drawn; leave one of the two out"
+            raise StudyError(text, "covariates")
         for name, value in self._about_judges.items():
             if self.model not in SETTINGS[name].models and value != "alike":
                 fitting = " or ".join(map(repr, SETTINGS[name].models))

@@ -40,7 +40,7 @@ def make_token(
     with transaction.atomic():
         ApiToken.objects.filter(researcher=by, expires_at__lt=now - timedelta(days=30)).delete()
         if ApiToken.objects.filter(researcher=by).count() >= MOST:
-            raise StudyError(gettext("you have %(most)s tokens already; revoke one that is not used") % {"most": MOST})
+            raise StudyError(gettext("you have %(most)s tokens already; revoke one that is not used"), most=MOST)
         ApiToken.objects.create(
             researcher=by,
             study=study if reach == "study" else None,

@@ -71,8 +71,7 @@ class History:
         keys: IntArray = np.array(list(Area.objects.filter(study=study).order_by("pk").values_list("pk", "position")))
 
         def place(areas: Collection[int]) -> IntArray:
-            positions: IntArray = keys[np.searchsorted(keys[:, 0], np.array(areas, dtype=np.int64)), 1]
-            return positions
+            return np.asarray(keys[np.searchsorted(keys[:, 0], np.array(areas, dtype=np.int64)), 1])
 
         return cls(
             judge=_objects(columns[0]),
@@ -142,10 +141,10 @@ class History:
         cells = zip(*(column.tolist() for column in columns), strict=True)
         for judge, row, (revision, reason, *drawn) in zip(self.judge, cells, more, strict=True):
             pair, left, right, outcome, side, seconds, answered, issued, position = row
+            given, shown = (EPOCH + timedelta(microseconds=each) for each in (answered, issued))
             yield TableRow(
                 pair, judge, ids[left], ids[right], OUTCOMES[outcome], SIDES[side], seconds,
-                moment_of(answered) if answered >= 0 else None, moment_of(issued), position, revision or 0,
-                reason or "", *drawn,
+                given if answered >= 0 else None, shown, position, revision or 0, reason or "", *drawn,
             )  # fmt: skip
 
 
@@ -185,17 +184,8 @@ def direction(word: str) -> Direction:
 
 
 def microseconds(moment: datetime) -> int:
-    """Count microseconds since 1970.
-
-    >>> microseconds(datetime(1970, 1, 2, tzinfo=UTC))
-    86400000000
-    """
+    """Count microseconds since 1970."""
     return (moment - EPOCH) // timedelta(microseconds=1)
-
-
-def moment_of(count: int) -> datetime:
-    """Return the moment that is this many microseconds after the start of 1970."""
-    return EPOCH + timedelta(microseconds=int(count))
 
 
 def _objects(column: Collection[object]) -> NDArray[np.object_]:

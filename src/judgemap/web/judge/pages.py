@@ -26,7 +26,7 @@ from judgemap.web.judge.ground import ground_json, picture_address, side_of
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
 from judgemap.web.judge.place import BEFORE_PAIRS, Place, Refused, language_of, minutes_of, place_of
 from judgemap.web.judge.places import ALL, AROUND, DRAWN, MOST_REGIONS, REGION, Gazetteer, gazetteer, known_areas
-from judgemap.web.server.forms import render_markdown
+from judgemap.web.server.forms import by_script, render_markdown
 from judgemap.web.server.languages import wished_language
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.tokens import withdrawal_code
@@ -91,16 +91,11 @@ def refusal(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
         refused = Refused("too many")
     sentence = str(refused.sentence)
     home = reverse("judge:home", args=[token]) if token and refused.why not in ("no link", "too many") else ""
-    if wants_json(request):
+    if by_script(request):
         body = json.dumps({"place": "refused", "said": sentence, "why": refused.why})
         return private(HttpResponse(body, "application/json", refused.status))
     context = {"sentence": sentence, "home": home, "language": translation.get_language()}
     return private(render(request, "judge/refused.html", context, status=refused.status))
-
-
-def wants_json(request: HttpRequest) -> bool:
-    """Say whether the request comes from the page's script and not from the browser itself."""
-    return "application/json" in request.headers.get("Accept", "")
 
 
 def common(judge: Judge, token: str) -> dict[str, object]:
@@ -134,7 +129,7 @@ def home(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     pair = answering.current_pair(token) if place == Place.PAIR else None
     if pair is not None:
         return show_pair(request, token, pair)
-    if wants_json(request):
+    if by_script(request):
         return HttpResponse('{"place":"elsewhere"}', "application/json")
     if place == Place.PLACES:
         return redirect("judge:places", token)
@@ -172,7 +167,7 @@ def show_place(request: HttpRequest, judge: Judge, token: str, place: Place) -> 
 def show_pair(request: HttpRequest, token: str, pair: Pair, before: Answer | None = None) -> HttpResponse:
     """Show a pair, to the page's script or as a page that works without scripts."""
     judge = pair.judge
-    if wants_json(request):
+    if by_script(request):
         return HttpResponse(pair_json(judge, pair, before), "application/json")
     version = judge.study.version
     context = common(judge, token) | {
@@ -232,7 +227,7 @@ def answer(request: HttpRequest, token: str) -> HttpResponse:
         pair = answering.answer(token, read_answer(request.POST))
     except Refused as refused:
         return _refused(request, token, refused)
-    if not wants_json(request):
+    if not by_script(request):
         return private(redirect("judge:home", token))
     if pair is None:
         return private(HttpResponse('{"place":"elsewhere"}', "application/json"))

@@ -279,10 +279,8 @@ def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None
         study = locked(study)
         group = JudgeGroup.objects.filter(study=study, name=name).first()
         if group is None and JudgeGroup.objects.filter(study=study).count() >= MOST_GROUPS:
-            raise StudyError(
-                gettext("a study has at most %(most)s groups; use an existing one") % {"most": MOST_GROUPS},
-                field="name",
-            )
+            text = gettext("a study has at most %(most)s groups; use an existing one")
+            raise StudyError(text, "name", most=MOST_GROUPS)
         if group is not None and group.quota == quota:
             return group
         group = group or JudgeGroup(study=study, name=name)
@@ -295,7 +293,7 @@ def keep_group(study: Study, name: str, quota: int | None, by: Researcher | None
 def group_named(study: Study, name: str) -> JudgeGroup:
     """Return the group with a name; if there is none yet, make it, without a quota."""
     if not name.strip() or len(name.strip()) > LONGEST_NAME:
-        raise StudyError(gettext("the name of a group has 1 to %(most)s characters") % {"most": LONGEST_NAME})
+        raise StudyError(gettext("the name of a group has 1 to %(most)s characters"), most=LONGEST_NAME)
     return JudgeGroup.objects.filter(study=study, name=name.strip()).first() or keep_group(study, name.strip(), None)
 
 

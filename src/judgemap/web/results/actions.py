@@ -85,9 +85,7 @@ def keep_figures(study: Study, read: ReadFigures, file: str, by: Researcher | No
         kept, _made = StudyFigures.objects.select_for_update().get_or_create(study=study)
         kept.cells, kept.notes = {**kept.cells, **read.cells}, read.notes
         if len(kept.cells) > MOST_FIGURES:
-            raise StudyError(
-                _("a study can have %(most)s columns of figures; remove some first") % {"most": MOST_FIGURES}
-            )
+            raise StudyError(_("a study can have %(most)s columns of figures; remove some first"), most=MOST_FIGURES)
         kept.save()
         record(study, by, "figures added", {"file": file, "columns": list(read.cells)})
         _hold_again(study, by)
@@ -167,11 +165,8 @@ def set_auto_fit(
 ) -> None:
     """Fit the study again after every ``every`` new answers; None turns this off."""
     if every is not None and every < LEAST_EVERY:
-        raise StudyError(
-            _("every: fit after every %(least)s answers or more, not every %(every)s")
-            % {"least": f"{LEAST_EVERY:,}", "every": f"{every:,}"},
-            field="every",
-        )
+        text = _("every: fit after every %(least)s answers or more, not every %(every)s")
+        raise StudyError(text, "every", least=LEAST_EVERY, every=every)
     with transaction.atomic():
         if every is None:
             removed = AutoFit.objects.filter(study=study).delete()[0]
@@ -230,11 +225,8 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
     known = set(Judge.objects.filter(study=study).values_list("name", flat=True))
     for judge in sorted(judges - known):
         hint = did_you_mean(judge, known)
-        raise StudyError(
-            _("there is no judge %(judge)s%(hint)s; the judges are %(known)s")
-            % {"judge": f"{judge!r}", "hint": hint, "known": quoted(known)},
-            field="named",
-        )
+        text = _("there is no judge %(judge)s%(hint)s; the judges are %(known)s")
+        raise StudyError(text, "named", judge=f"{judge!r}", hint=hint, known=quoted(known))
     areas = study.areas.count()
     plan = settings.plan_for(areas)
     most = MOST_NUMBERS // (areas * plan.chains)
@@ -243,16 +235,11 @@ def _check(study: Study, settings: FitSettings, judges: set[str]) -> None:
         raise StudyError(text, field="draws")
     steps = plan.chains * (plan.warmup + plan.draws * plan.thin)
     if steps > MOST_STEPS:
-        raise StudyError(
-            _("draws: that is %(steps)s steps in all; the server allows at most %(most)s, so ask for fewer")
-            % {"steps": f"{steps:,}", "most": f"{MOST_STEPS:,}"},
-            field="draws",
-        )
+        text = _("draws: that is %(steps)s steps in all; the server allows at most %(most)s, so ask for fewer")
+        raise StudyError(text, "draws", steps=steps, most=MOST_STEPS)
     if FitRun.objects.filter(study=study, status__in=FitRun.UNDER_WAY).count() >= MOST_WAITING:
-        raise StudyError(
-            _("%(waiting)s fits of this study are already waiting; cancel some, or come back later")
-            % {"waiting": MOST_WAITING}
-        )
+        text = _("%(waiting)s fits of this study are already waiting; cancel some, or come back later")
+        raise StudyError(text, waiting=MOST_WAITING)
 
 
 def _ask(
@@ -306,13 +293,9 @@ def _once(run: FitRun, settings: FitSettings, by: Researcher | None, note: str) 
     """Ask for a fit of the same answers and judges as ``run``, or return it if it is done or under way."""
     with transaction.atomic():
         study = locked(run.study)
-        return _made_of_same(run, settings) or ask_for_fit(study, settings, by, run.left_out, run.only, note)
-
-
-def _made_of_same(run: FitRun, settings: FitSettings) -> FitRun | None:
-    same = FitRun.objects.filter(study=run.study, settings=settings.to_dict(), left_out=run.left_out, only=run.only)
-    there = same.exclude(status__in=GONE).filter(data_sha256__in=[run.data_sha256, ""])
-    return there.order_by("-number").first()
+        same = FitRun.objects.filter(study=study, settings=settings.to_dict(), left_out=run.left_out, only=run.only)
+        there = same.exclude(status__in=GONE).filter(data_sha256__in=[run.data_sha256, ""]).order_by("-number").first()
+        return there or ask_for_fit(study, settings, by, run.left_out, run.only, note)
 
 
 def try_other_priors(run: FitRun, by: Researcher | None = None) -> list[FitRun]:

@@ -289,8 +289,10 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     ground = lay_ground(study, run.version, findings.layout)
     here = reverse("results:judge_maps", args=[study.slug, run.number])
     fitted = {each.judge: each for each in findings.judges}
+    far = {name: each.distance or 0.0 for name, each in fitted.items()}
     there = FitView.objects.filter(fit=run)
-    judges = sorted(there.exclude(judge="").values_list("judge", flat=True), key=lambda name: _order(fitted, name))
+    names = there.exclude(judge="").values_list("judge", flat=True)
+    judges = sorted(names, key=lambda name: (-far.get(name, 0.0), name))
     chosen = request.GET.get("judge", "")
     if chosen and chosen not in judges:
         raise Http404
@@ -317,11 +319,6 @@ def judge_maps(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         whose = _("%(words)s Beside it are those of the panel and of each judge.") % {"words": run.record.made_by}
         context |= {"shown": pages, "maps": draw_maps(sides), "whose": whose}
     return show_page(request, "results/judge_maps.html", study, run, context)
-
-
-def _order(fitted: dict[str, JudgeFinding], name: str) -> tuple[float, str]:
-    distance = fitted[name].distance if name in fitted else None
-    return -(distance or 0.0), name
 
 
 def _side(kept: FitView, fitted: JudgeFinding | None, address: str) -> Side:

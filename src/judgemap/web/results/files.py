@@ -107,6 +107,7 @@ def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> HttpResponse:
     from judgemap.report.pages.finish import find_renderer
 
+    views = [("The population’s map", ""), ("The panel’s map", "?view=panel")]
     context = {
         "form": form,
         "has_briefing": has_briefing(run),
@@ -114,7 +115,7 @@ def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> H
         "what_follows": words_of(study).next_steps.strip(),
         "prints": find_renderer() is not None,
         "has_map": bool(study.outline),
-        "views": [("The population’s map", ""), ("The panel’s map", "?view=panel")] if _has_views(run) else [("", "")],
+        "views": views if FitView.objects.filter(fit=run).exists() else [("", "")],
         "command": FitSettings.from_dict(run.settings).command(
             "comparisons.csv", "areas.geojson" if study.outline else "edges.csv", run.record.winner_is
         ),
@@ -188,9 +189,8 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
 
         text = briefing_text(run)
         if not text:
-            raise StudyError(
-                gettext("the briefing of this fit is not ready yet; come back in a minute, or make a new fit")
-            )
+            text = gettext("the briefing of this fit is not ready yet; come back in a minute, or make a new fit")
+            raise StudyError(text)
         write_pdf(two_pages(text) if kind == "pdf" else annex_alone(text), path)
     elif kind == "replication":
         from judgemap.study.export import replication
@@ -228,10 +228,6 @@ def areas_csv(seen: SeenMap) -> str:
     if seen.run.record.view is View.POOLED:
         return csv_text(columns, rows)
     return csv_text([*columns, "view"], ([*row, seen.view] for row in rows))
-
-
-def _has_views(run: FitRun) -> bool:
-    return FitView.objects.filter(fit=run).exists()
 
 
 def has_briefing(run: FitRun) -> bool:

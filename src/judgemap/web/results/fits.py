@@ -23,7 +23,7 @@ from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun, excluded_from
 from judgemap.web.results.pages import REMEDIES, add_verdicts, find_run
-from judgemap.web.server.forms import StudyForm, sentence
+from judgemap.web.server.forms import StudyForm, by_htmx, lead_on, sentence
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
@@ -78,7 +78,7 @@ def _list(request: HttpRequest, study: Study, refused: AutoFitForm | None = None
     runs = [run.show_if_lost() for run in latest.defer("rows", "findings", "log")[:MOST_SHOWN]]
     add_verdicts(runs)
     context = {"study": study, "runs": runs, "under_way": any(not run.over for run in runs), "here": "results"}
-    if _is_live(request):
+    if by_htmx(request):
         return render(request, "fits/runs.html", context)
     auto = AutoFit.objects.filter(study=study).first()
     kept = {"every": auto.every, "model": _chosen(auto.settings)["model"]} if auto else {}
@@ -97,14 +97,14 @@ def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """Show how far a fit is; redirect to its map as soon as that is ready."""
     run = _seen(study, number)
     if run.status == FitRun.Status.DONE:
-        return _lead_on(request, reverse("results:map", args=[study.slug, number]))
-    if run.over and _is_live(request):
-        return _lead_on(request, reverse("fits:progress", args=[study.slug, number]))
+        return lead_on(request, reverse("results:map", args=[study.slug, number]))
+    if run.over and by_htmx(request):
+        return lead_on(request, reverse("fits:progress", args=[study.slug, number]))
     # A worker looks several times a second: nothing running, and still waiting, means that there is no worker.
     running = FitRun.objects.filter(status=FitRun.Status.RUNNING)
     patient = run.status == FitRun.Status.WAITING and run.asked_at < timezone.now() - PATIENCE
     context = {"study": study, "run": run, "here": "results", "no_worker": patient and not running.exists()}
-    return render(request, "fits/news.html" if _is_live(request) else "fits/progress.html", context)
+    return render(request, "fits/news.html" if by_htmx(request) else "fits/progress.html", context)
 
 
 @study_page
@@ -200,15 +200,6 @@ def _chosen(settings: Mapping[str, object]) -> dict[str, object]:
 def _seen(study: Study, number: int) -> FitRun:
     """Find a fit, and show it as lost if its worker is gone."""
     return find_run(study, number).show_if_lost()
-
-
-def _is_live(request: HttpRequest) -> bool:
-    return request.headers.get("HX-Request") == "true"
-
-
-def _lead_on(request: HttpRequest, address: str) -> HttpResponse:
-    """Redirect the browser, even if htmx made the request."""
-    return HttpResponse(headers={"HX-Redirect": address}) if _is_live(request) else redirect(address)
 
 
 USES = (

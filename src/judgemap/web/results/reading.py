@@ -105,7 +105,7 @@ def make_link(run: FitRun, given: dict[str, Any], by: Researcher | None = None) 
     token = make_token()
     with transaction.atomic():
         if ReadingLink.objects.filter(fit=run, revoked_at=None).count() >= MOST_LINKS:
-            raise StudyError(gettext("this fit has %(most)s links; revoke one first") % {"most": MOST_LINKS})
+            raise StudyError(gettext("this fit has %(most)s links; revoke one first"), most=MOST_LINKS)
         ReadingLink.objects.create(
             fit=run, token_hash=hashed(token), name=given["name"], shows=list(given["shows"]), until=given["until"],
             password=make_password(given["password"]) if given["password"] else "", embeds=given["embeds"],

@@ -1,4 +1,4 @@
-"""Forms and texts: errors beside the field and as sentences, and researchers' Markdown as safe HTML."""
+"""Forms and texts: errors beside the field and as sentences, who asks, and researchers' Markdown as safe HTML."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,8 @@ from functools import lru_cache
 import nh3
 from django import forms
 from django.forms.renderers import TemplatesSetting
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 
@@ -37,6 +38,16 @@ def sentence(error: StudyError) -> str:
 def by_script(request: HttpRequest) -> bool:
     """Say whether a request comes from a page's script and not from the browser itself."""
     return "application/json" in request.headers.get("Accept", "")
+
+
+def by_htmx(request: HttpRequest) -> bool:
+    """Say whether htmx asks for a part of a page."""
+    return request.headers.get("HX-Request") == "true"
+
+
+def lead_on(request: HttpRequest, address: str) -> HttpResponse:
+    """Redirect the browser, even if htmx made the request."""
+    return HttpResponse(headers={"HX-Redirect": address}) if by_htmx(request) else redirect(address)
 
 
 class StudyForm(forms.Form):

@@ -81,7 +81,7 @@ def run_reader(
             reader.kill()
 
         ending = threading.Timer(seconds or SECONDS, end)
-        taking = threading.Thread(target=lambda: written.append(_all_of(reader)))
+        taking = threading.Thread(target=lambda: written.append(reader.stdout.read() if reader.stdout else b""))
         ending.start()
         taking.start()
         try:
@@ -101,10 +101,6 @@ def run_reader(
     return written[0]
 
 
-def _all_of(reader: "subprocess.Popen[bytes]") -> bytes:
-    return reader.stdout.read() if reader.stdout else b""
-
-
 def missing_walls() -> str:
     """Say which walls this machine lacks, and what they are for; empty if it has them all."""
     if not (walls := sandbox.missing_walls()):
@@ -116,9 +112,7 @@ def missing_walls() -> str:
 @contextmanager
 def _turn() -> Iterator[int]:
     """Wait for a place; yield the open file whose lock holds it."""
-    lock = _free_place()
-    if lock is None:
-        lock = _wait()
+    lock = _wait() if (free := _free_place()) is None else free
     try:
         yield lock
     finally:

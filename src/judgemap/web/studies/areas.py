@@ -128,19 +128,13 @@ def prepare_design(name: str, graph: AreaGraph, recommended: int) -> bytes | Non
 
 
 def make_design(name: str, graph: AreaGraph, packed: bytes | None) -> PairDesign:
-    """Make a design by its name, or unpack it.
-
-    >>> make_design("uniform", AreaGraph(3, []), None).n_areas
-    3
-    """
+    """Make a design by its name, or unpack it."""
     if packed:
         with np.load(io.BytesIO(packed)) as stored:
             n_areas = int(stored["n_areas"])
             return PairDesign(np.arange(n_areas), 0.0, PairValues(n_areas, stored["keys"], stored["values"]))
     makers = {"uniform": lambda each: uniform(each.n_areas), "naive": naive_spatial, "principal": principal_component}
     if name not in makers:
-        raise StudyError(
-            gettext("there is no design %(name)s; there are %(designs)s")
-            % {"name": f"{name!r}", "designs": ", ".join(sorted(makers))}
-        )
+        text = gettext("there is no design %(name)s; there are %(designs)s")
+        raise StudyError(text, name=f"{name!r}", designs=", ".join(sorted(makers)))
     return makers[name](graph)

@@ -47,9 +47,8 @@ def edit_study(study: Study, definition: StudyDefinition, author: Researcher | N
         if state_of(study) != read:
             raise StudyError(_("Someone else has changed this study. Reload the page and make your change again."))
         if study.status == Study.Status.CLOSED:
-            raise StudyError(
-                _("study %(slug)s is closed; reopen it, or make a copy, to edit it") % {"slug": f"{study.slug!r}"}
-            )
+            text = _("study %(slug)s is closed; reopen it, or make a copy, to edit it")
+            raise StudyError(text, slug=f"{study.slug!r}")
         if definition.access == "open" and study.join_code is None:
             study.join_code = make_token()
         elif definition.access == "personal":
@@ -81,9 +80,7 @@ def change_edge(study: Study, a: Area, b: Area, author: Researcher | None = None
         with transaction.atomic():
             study = locked(study)
             if study.status == Study.Status.CLOSED:
-                raise StudyError(
-                    _("study %(slug)s is closed; reopen it to change its edges") % {"slug": f"{study.slug!r}"}
-                )
+                raise StudyError(_("study %(slug)s is closed; reopen it to change its edges"), slug=f"{study.slug!r}")
             if study.version.pk != before.pk:
                 continue  # edited meanwhile: our design, which can take long to make, is for another graph
             definition, number = definition_of(study), before.number + 1
@@ -120,10 +117,8 @@ def reopen_study(study: Study, by: Researcher | None = None) -> Study:
     check_direction(study.version)
     with transaction.atomic():
         if locked(study).answers_removed_at is not None:
-            raise StudyError(
-                _("the answers of study %(slug)s were removed, so it stays closed; duplicate it to ask again")
-                % {"slug": f"{study.slug!r}"}
-            )
+            text = _("the answers of study %(slug)s were removed, so it stays closed; duplicate it to ask again")
+            raise StudyError(text, slug=f"{study.slug!r}")
         return _move(study, Study.Status.OPEN, by, {Study.Status.CLOSED}, "reopened")
 
 
@@ -134,10 +129,8 @@ def find_study(slug: str) -> Study:
     if study is None:
         slugs = list(made.order_by("slug").values_list("slug", flat=True))
         there = f"there are {quoted(slugs)}" if slugs else "there are no studies yet"
-        raise StudyError(
-            _("there is no study %(slug)s%(hint)s; %(there)s")
-            % {"slug": f"{slug!r}", "hint": did_you_mean(slug, slugs), "there": there}
-        )
+        text = _("there is no study %(slug)s%(hint)s; %(there)s")
+        raise StudyError(text, slug=f"{slug!r}", hint=did_you_mean(slug, slugs), there=there)
     return study
 
 
@@ -163,10 +156,8 @@ def _move(
         if study.status == status:
             return study
         if study.status not in allowed:
-            raise StudyError(
-                _("study %(slug)s is %(status)s and cannot become %(wanted)s")
-                % {"slug": f"{study.slug!r}", "status": study.status, "wanted": status.value}
-            )
+            text = _("study %(slug)s is %(status)s and cannot become %(wanted)s")
+            raise StudyError(text, slug=f"{study.slug!r}", status=study.status, wanted=status.value)
         study.status = status
         study.opened_at = study.opened_at or (timezone.now() if status == Study.Status.OPEN else None)
         study.closed_at = timezone.now() if status == Study.Status.CLOSED else None
@@ -232,11 +223,8 @@ def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
     check_end(until)
     promised = study.answers_until
     if study.answers_removed_at is not None:
-        raise StudyError(
-            _("the answers in study %(slug)s have been deleted, so the date cannot be changed")
-            % {"slug": f"{study.slug!r}"},
-            "answers_until",
-        )
+        text = _("the answers in study %(slug)s have been deleted, so the date cannot be changed")
+        raise StudyError(text, "answers_until", slug=f"{study.slug!r}")
     later = promised is not None and (until is None or until > promised)
     if later and study.judges.filter(consents__isnull=False).exists():
         text = (
@@ -251,10 +239,8 @@ def change_end(study: Study, until: date | None, by: Researcher | None) -> None:
 def check_end(until: date | None) -> None:
     """Refuse a last day in the past."""
     if until is not None and until < timezone.now().date():
-        raise StudyError(
-            _("answers_until is %(until)s, which is in the past; choose a date in the future") % {"until": until},
-            field="answers_until",
-        )
+        text = _("answers_until is %(until)s, which is in the past; choose a date in the future")
+        raise StudyError(text, "answers_until", until=until)
 
 
 MOST = 10_000
@@ -294,10 +280,8 @@ def check_size(n_areas: int) -> None:
     if n_areas < 2:
         raise StudyError(_("a study needs at least two areas"))
     if n_areas > MOST_AREAS:
-        raise StudyError(
-            _("the map has %(areas)s areas; up to %(most)s can be judged, so use larger areas or part of the map")
-            % {"areas": f"{n_areas:,}", "most": f"{MOST_AREAS:,}"}
-        )
+        text = _("the map has %(areas)s areas; up to %(most)s can be judged, so use larger areas or part of the map")
+        raise StudyError(text, areas=n_areas, most=MOST_AREAS)
 
 
 def check_definition(definition: StudyDefinition) -> None:
@@ -309,17 +293,13 @@ def check_definition(definition: StudyDefinition) -> None:
         field = key.rpartition(".")[2]
         longest = LONGEST[field]
         if not isinstance(text, str) or len(text) > longest:
-            raise StudyError(
-                _("%(key)s is too long; write at most %(longest)s characters") % {"key": key, "longest": longest}, field
-            )
+            said = _("%(key)s is too long; write at most %(longest)s characters")
+            raise StudyError(said, field, key=key, longest=longest)
         if not all(each.isprintable() or each in SHOWN for each in text):
-            raise StudyError(_("%(key)s has characters that cannot be shown; type it again") % {"key": key}, field)
+            raise StudyError(_("%(key)s has characters that cannot be shown; type it again"), field, key=key)
     if definition.maximum > MOST:
-        raise StudyError(
-            _("maximum is %(maximum)s; nobody judges more than %(most)s pairs")
-            % {"maximum": f"{definition.maximum:,}", "most": f"{MOST:,}"},
-            field="maximum",
-        )
+        text = _("maximum is %(maximum)s; nobody judges more than %(most)s pairs")
+        raise StudyError(text, "maximum", maximum=definition.maximum, most=MOST)
     check_direction(definition)
 
 
@@ -343,7 +323,7 @@ def check_direction(study: StudyDefinition | StudyVersion) -> None:
         asked = asked_direction(question, language)
         if asked and asked != study.direction:
             name = translation.get_language_info(language)["name_translated"]
-            raise StudyError(CONTRADICTIONS[asked] % {"language": name}, field="question")
+            raise StudyError(str(CONTRADICTIONS[asked]), "question", language=name)
 
 
 LARGEST_LOGO, LOGO_BOX, MOST_PIXELS = 2_000_000, (300, 100), 25_000_000

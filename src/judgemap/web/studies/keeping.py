@@ -41,10 +41,8 @@ def delete_study(study: Study, typed: str, by: Researcher | None = None) -> Stud
     with transaction.atomic():
         study = locked(study, deleted=True)
         if " ".join(typed.split()) not in (" ".join(study.version.title.split()), study.slug):
-            raise StudyError(
-                gettext("type the title of the study exactly: %(title)s") % {"title": study.version.title},
-                field="title",
-            )
+            text = gettext("type the title of the study exactly: %(title)s")
+            raise StudyError(text, "title", title=study.version.title)
         if study.deleted_at is None:
             was = study.status
             study.deleted_at = timezone.now()

@@ -50,11 +50,7 @@ def log_head() -> LogHead:
 
 
 def parse_head(text: str) -> LogHead:
-    """Read a head that was kept elsewhere: it proves what the log was.
-
-    >>> parse_head(f"12-{64 * 'a'}").number
-    12
-    """
+    """Read a head that was kept elsewhere: it proves what the log was."""
     number, _, digest = text.strip().partition("-")
     if not number.isdecimal() or len(digest) != 64:
         raise StudyError(f"{text!r} is not the head of a log; 'judgemap study verify' prints one, such as 57-3f2a…")

@@ -227,11 +227,12 @@ def lay_ground(study: Study, version: StudyVersion, layout: Sequence[Sequence[fl
         rings = outline["rings"]
         corners = [point for ring in rings for point in zip(ring[::2], ring[1::2], strict=True)]
         return Ground(places, [], box_around(corners), is_map=True, kilometre=_kilometre(outline.get("box")))
-    radius = max(6.0, min(26.0, 330 / math.sqrt(len(places))))
-    discs = [replace(place, path=_disc(place.x, place.y, radius)) for place in places]
+    r = round(max(6.0, min(26.0, 330 / math.sqrt(len(places)))), 1)
+    half = f"a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 -{2 * r} 0z"
+    discs = [replace(each, path=f"M{round(each.x - r, 1)} {round(each.y, 1)}{half}") for each in places]
     ends = edges_in(version).values_list(F("a__position"), F("b__position"))
     lines = [(places[a].x, places[a].y, places[b].x, places[b].y) for a, b in ends]
-    return Ground(discs, lines, box_around([(place.x, place.y) for place in places], radius), is_map=False)
+    return Ground(discs, lines, box_around([(place.x, place.y) for place in places], r), is_map=False)
 
 
 def _kilometre(box: Sequence[float] | None) -> float:
@@ -253,11 +254,6 @@ def neighbours_of(version: StudyVersion, position: int) -> list[int]:
     touching = edges_in(version).filter(Q(a=key) | Q(b=key))  # the keys have an index, the positions none
     pairs = touching.values_list(F("a__position"), F("b__position"))
     return sorted(b if a == position else a for a, b in pairs)
-
-
-def _disc(x: float, y: float, radius: float) -> str:
-    r = round(radius, 1)
-    return f"M{round(x - r, 1)} {round(y, 1)}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 -{2 * r} 0z"
 
 
 def box_around(points: Sequence[Point], radius: float = 0.0) -> tuple[int, int, int, int]:

@@ -198,10 +198,8 @@ def check_extract(name: str, size: int, largest: int = LARGEST) -> str:
     if not size:
         raise StudyError(_("the file is empty; download it again"))
     if size > largest:
-        raise StudyError(
-            _("the extract is %(size)s; the limit is %(largest)s. Choose a smaller region")
-            % {"size": _megabytes(size), "largest": _megabytes(largest)}
-        )
+        text = _("the extract is %(size)s; the limit is %(largest)s. Choose a smaller region")
+        raise StudyError(text, size=_megabytes(size), largest=_megabytes(largest))
     return name
 
 
@@ -264,7 +262,7 @@ def show_in_results(study: Study, by: Researcher, *, on: bool) -> None:
 def check_file(path: Path) -> str:
     """Refuse a file on this machine that a command cannot use; return its name."""
     if not path.is_file():
-        raise StudyError(_("there is no file %(path)s") % {"path": path})
+        raise StudyError(_("there is no file %(path)s"), path=path)
     return check_extract(path.name, path.stat().st_size, 4 * LARGEST)
 
 

@@ -77,7 +77,7 @@ def parse_toml(text: str) -> StudyDefinition:
     try:
         definition = parse_definition(tomllib.loads(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise StudyError(_("this is not TOML (%(error)s); correct it") % {"error": error}) from None
+        raise StudyError(_("this is not TOML (%(error)s); correct it"), error=error) from None
     check_definition(definition)
     return definition
 
@@ -295,10 +295,10 @@ def take_file(sent: "UploadedFile") -> tuple[str, Content]:
             _("choose a .geojson, .topojson, .json, .gpkg, .kml or .kmz file, or a .zip file with a Shapefile in it")
         )
     if (sent.size or 0) > LARGEST:
-        raise StudyError(
-            _("the file is %(size)s MB; the limit is %(largest)s MB. Simplify its boundaries, or cut out what you need")
-            % {"size": f"{(sent.size or 0) / 1e6:.0f}", "largest": f"{LARGEST / 1e6:.0f}"}
+        text = _(
+            "the file is %(size)s MB; the limit is %(largest)s MB. Simplify its boundaries, or cut out what you need"
         )
+        raise StudyError(text, size=f"{(sent.size or 0) / 1e6:.0f}", largest=f"{LARGEST / 1e6:.0f}")
     if not sent.size:
         raise StudyError(_("the file is empty; export the map again"))
     if ending in (".zip", ".kmz"):
@@ -314,15 +314,11 @@ def check_zip(file: "UploadedFile") -> None:
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         raise StudyError(_("the zip file cannot be opened; zip the map again, without a password")) from None
     if len(members) > MOST_FILES:
-        raise StudyError(
-            _("the zip file holds %(files)s files; put only the Shapefile's own into it")
-            % {"files": f"{len(members):,}"}
-        )
+        text = _("the zip file holds %(files)s files; put only the Shapefile's own into it")
+        raise StudyError(text, files=len(members))
     if sum(each.file_size for each in members) > LARGEST_UNZIPPED:
-        raise StudyError(
-            _("the zip file unpacks to more than %(largest)s MB; simplify the boundaries")
-            % {"largest": f"{LARGEST_UNZIPPED / 1e6:.0f}"}
-        )
+        text = _("the zip file unpacks to more than %(largest)s MB; simplify the boundaries")
+        raise StudyError(text, largest=f"{LARGEST_UNZIPPED / 1e6:.0f}")
     if any(each.flag_bits & 1 for each in members):
         raise StudyError(_("the zip file has a password; zip the map again, without one"))
     file.seek(0)
@@ -409,6 +405,5 @@ def _run(
     if answer.traceback:
         logger.error("The reader of %s failed.\n%s", path.name, answer.traceback)
     if answer.error:
-        said = _(answer.error)
-        raise StudyError(said % answer.values if answer.values else said, answer.field)
+        raise StudyError(_(answer.error), answer.field, **answer.values)
     return answer, kept

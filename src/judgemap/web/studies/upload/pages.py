@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from judgemap.errors import StudyError
 from judgemap.study.data.definition import LONGEST
-from judgemap.web.server.forms import StudyForm, sentence
+from judgemap.web.server.forms import StudyForm, by_htmx, lead_on, sentence
 from judgemap.web.studies.access import researcher_of, researcher_page
 from judgemap.web.studies.models import Draft, Upload
 from judgemap.web.studies.upload.drafts import (
@@ -156,14 +156,12 @@ def making(request: HttpRequest, draft: int) -> HttpResponse:
             return redirect("studies:list")
         if job.said != READY:
             messages.warning(request, job.said)
-        return _lead_on(request, reverse("studies:map", args=[job.study.slug]))
+        return lead_on(request, reverse("studies:map", args=[job.study.slug]))
+    if job.over and by_htmx(request):
+        return lead_on(request, request.path)
     alone = job.status == Draft.Status.WAITING and job.asked_at < timezone.now() - PATIENCE
-    context = {"draft": job, "no_worker": alone}
-    if job.over and "HX-Request" in request.headers:
-        return _lead_on(request, request.path)
-    return render(
-        request, "studies/making_news.html" if "HX-Request" in request.headers else "studies/making.html", context
-    )
+    template = "studies/making_news.html" if by_htmx(request) else "studies/making.html"
+    return render(request, template, {"draft": job, "no_worker": alone})
 
 
 @researcher_page.act
@@ -176,12 +174,6 @@ def cancel(request: HttpRequest, draft: int) -> HttpResponse:
 
 def _draft_of(request: HttpRequest, key: int) -> Draft:
     return get_object_or_404(Draft.objects.select_related("study"), pk=key, asked_by=researcher_of(request))
-
-
-def _lead_on(request: HttpRequest, address: str) -> HttpResponse:
-    if "HX-Request" in request.headers:
-        return HttpResponse(headers={"HX-Redirect": address})
-    return redirect(address)
 
 
 def first_choice(upload: Upload) -> dict[str, object]:
@@ -202,11 +194,7 @@ def first_choice(upload: Upload) -> dict[str, object]:
 
 
 def fault_field(kind: str) -> str:
-    """Name the field that asks what to do about a kind of fault.
-
-    >>> fault_field("no id")
-    'fault_no_id'
-    """
+    """Name the field that asks what to do about a kind of fault."""
     return f"fault_{kind.replace(' ', '_')}"
 
 

@@ -26,7 +26,6 @@ from judgemap.web.studies.upload.records import (
     Guess,
     Inspection,
     KnownAreas,
-    ReaderError,
     ReadFigures,
     ReadMap,
 )  # fmt: skip
@@ -70,10 +69,8 @@ def main(arguments: list[str]) -> int:
         else:
             chosen = msgspec.json.decode(arguments[2], type=Chosen)
             answer = Answer(inspect(path, chosen.layer)) if action == "inspect" else Answer(map=read(path, chosen))
-    except ReaderError as error:
+    except StudyError as error:  # in English, which the server translates
         answer = Answer(error=error.text, values=error.values, field=error.field)
-    except StudyError as error:
-        answer = Answer(error=str(error), field=error.field)
     except Exception as error:  # whatever a file provokes, its owner gets a sentence and the log a traceback
         if out_of_memory(error):
             answer = Answer(error=NO_MEMORY, values={"file": path.name})
@@ -106,14 +103,14 @@ def inspect(path: Path, layer: str) -> Inspection:
     if points or path.stat().st_size > LARGE:
         if len(layers) > 1 and not layer:
             text = _("this is a large file with %(layers)s layers; export the one that you need into a file of its own")
-            raise ReaderError(text, layers=len(layers))
+            raise StudyError(text, layers=len(layers))
         frame = frame.iloc[:, [*range(min(MOST_COLUMNS, frame.shape[1] - 1)), frame.shape[1] - 1]]
         frame.to_file(path.with_name(KEPT), driver="GPKG", layer="map", FID="judgemap row", SPATIAL_INDEX="NO")
         layers = ["map"]
     faults = find_faults(frame.geometry)
     lost = {row for kind, rows in faults.items() if kind not in REMEDIES for row in rows}
     if len(frame) - len(lost) < 2:
-        raise ReaderError(TOO_FEW, file=path.name, areas=len(frame) - len(lost), rows=f"{len(frame):,}")
+        raise StudyError(TOO_FEW, file=path.name, areas=len(frame) - len(lost), rows=len(frame))
     names = [each for each in frame.columns if each != frame.geometry.name][:MOST_COLUMNS]
     columns = {str(column): [tidy(each) for each in column_texts(frame, column)] for column in names}
     unique = [name for name, texts in columns.items() if all(texts) and len(set(texts)) == len(texts)]
@@ -208,12 +205,12 @@ def read(path: Path, chosen: Chosen) -> ReadMap:
     tell(0.2, "Checking the outlines.")
     for field in ("id", "region"):
         if (column := getattr(chosen, field)) not in ("", *frame.columns):
-            raise ReaderError(_("there is no column %(column)s; choose another"), field, column=repr(column))
+            raise StudyError(_("there is no column %(column)s; choose another"), field, column=repr(column))
     ids = column_texts(frame, chosen.id) if chosen.id else [str(row + 1) for row in range(len(frame))]
     placed = across_date_line(place(frame.geometry, chosen.crs or None)[0])
     frame, ids, settled = settle(frame.set_geometry(placed), ids, chosen.remedies)
     if len(frame) < 2:
-        raise ReaderError(_("fewer than two areas are left on the map; a comparison needs at least two"))
+        raise StudyError(_("fewer than two areas are left on the map; a comparison needs at least two"))
     # Names keep the rows' own values if ids and names share a column.
     names = column_texts(frame, chosen.name) if chosen.name else ids
     named = frame.assign(**{NAMES: names}).assign(**{NUMBERED: ids})
@@ -249,7 +246,7 @@ def match(path: Path, known: Path) -> ReadFigures:
     read = read_figures(path, areas)
     if len(read.cells) > MOST_FIGURES:
         text = _("the table has %(columns)s columns; keep the %(most)s that you need")
-        raise ReaderError(text, columns=len(read.cells), most=MOST_FIGURES)
+        raise StudyError(text, columns=len(read.cells), most=MOST_FIGURES)
     cells = {
         tidy(name)[:LONGEST_FIGURE]: [tidy(cell)[:LONGEST_LABEL] for cell in cells]
         for name, cells in read.cells.items()
@@ -266,14 +263,14 @@ def load(path: Path, layer: str) -> tuple["geopandas.GeoDataFrame", int]:
     frame = boundaries.load(path, layer or None)[0]
     if len(frame) > MOST_AREAS:
         text = _("the file has %(areas)s areas; up to %(most)s can be judged, so use larger areas or part of the map")
-        raise ReaderError(text, areas=f"{len(frame):,}", most=f"{MOST_AREAS:,}")
+        raise StudyError(text, areas=len(frame), most=MOST_AREAS)
     points = int(shapely.get_num_coordinates(frame.geometry.to_numpy()).sum())
     if points <= MOST_POINTS:
         return frame, 0
     simpler = boundaries.simplified(frame.geometry.to_numpy(), MOST_POINTS)
     if (left := int(shapely.get_num_coordinates(simpler).sum())) > MOST_POINTS:
         text = _("the outlines have %(points)s points; simplify them to at most %(most)s")
-        raise ReaderError(text, points=f"{left:,}", most=f"{MOST_POINTS:,}")
+        raise StudyError(text, points=left, most=MOST_POINTS)
     return frame.set_geometry(simpler, crs=frame.crs), points
 
 
@@ -282,19 +279,15 @@ def _check_labels(areas: "Areas") -> None:
     for key, name in zip(areas.ids, areas.names, strict=True):
         if len(key) > LONGEST_LABEL or len(name) > LONGEST_LABEL:
             text = _("the area %(name)s has an id or a name of over %(most)s characters; shorten it")
-            raise ReaderError(text, name=repr(name[:40]), most=LONGEST_LABEL)
+            raise StudyError(text, name=repr(name[:40]), most=LONGEST_LABEL)
         if tidy(key) != key:
-            raise ReaderError(
+            raise StudyError(
                 _("the id %(id)s has characters that cannot be shown; choose another column"), id=repr(key)
             )
 
 
 def tidy(text: str) -> str:
-    """Leave out what cannot be shown, such as control characters.
-
-    >>> tidy("Kenwood" + chr(0))
-    'Kenwood'
-    """
+    """Leave out what cannot be shown, such as control characters."""
     return "".join(each for each in text if each.isprintable())
 
 

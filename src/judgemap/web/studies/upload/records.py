@@ -5,7 +5,6 @@ from enum import StrEnum
 
 import msgspec
 
-from judgemap.errors import StudyError
 from judgemap.geo.adjacency import Contiguity
 
 
@@ -124,14 +123,6 @@ class ReadMap(msgspec.Struct, frozen=True):
     bridges: list[tuple[str, str, float]]
     notes: list[str]
     outlines: list[str]
-
-
-class ReaderError(StudyError):
-    """What the reader refuses: English with named values, which the server translates; the reader has no languages."""
-
-    def __init__(self, text: str, field: str | None = None, **values: str | int) -> None:
-        super().__init__(text % values, field)
-        self.text, self.values = text, {name: str(value) for name, value in values.items()}
 
 
 class KnownAreas(msgspec.Struct, frozen=True):
