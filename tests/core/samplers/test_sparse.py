@@ -167,7 +167,7 @@ def test_judges_who_differ_are_exact_with_a_poor_mass(monkeypatch):
 def free_curve(rng, curve, state):
     """Forget that the curve has a density: take a step of any size."""
     tau = state.log_variance[curve.k]
-    return curve.go(state, tau + rng.uniform(-3, 3, len(tau)))
+    return curve.go(state, curve.velocity(state), tau + rng.uniform(-3, 3, len(tau)))[0]
 
 
 def no_growth(self, matrix):

@@ -235,7 +235,10 @@ def solve_lower(lower: Columns, vectors: FloatArray) -> None:
 
 @compiled
 def solve_transposed(lower: Columns, vectors: FloatArray) -> None:
-    """Overwrite each column of ``vectors`` by L⁻ᵀ times it; eight at a time, in the processor's registers."""
+    """Overwrite each column of ``vectors`` by L⁻ᵀ times it; eight at a time, in the processor's registers.
+
+    L is read from its last entry to its first: a processor foresees that, but not a way that goes back and forth.
+    """
     chains = vectors.shape[1]
     eights = chains - chains % 8
     for j in range(len(vectors) - 1, -1, -1):
@@ -243,7 +246,7 @@ def solve_transposed(lower: Columns, vectors: FloatArray) -> None:
         for k in range(0, eights, 8):
             a, b, c, d = found[k], found[k + 1], found[k + 2], found[k + 3]
             e, f, g, h = found[k + 4], found[k + 5], found[k + 6], found[k + 7]
-            for place in range(begin, end):
+            for place in range(end - 1, begin - 1, -1):
                 row, x = vectors[lower.at[place]], lower.values[place]
                 a, b, c, d = a - x * row[k], b - x * row[k + 1], c - x * row[k + 2], d - x * row[k + 3]
                 e, f, g, h = e - x * row[k + 4], f - x * row[k + 5], g - x * row[k + 6], h - x * row[k + 7]
@@ -251,7 +254,7 @@ def solve_transposed(lower: Columns, vectors: FloatArray) -> None:
             found[k + 4], found[k + 5], found[k + 6], found[k + 7] = e, f, g, h
         for k in range(eights, chains):
             a = found[k]
-            for place in range(begin, end):
+            for place in range(end - 1, begin - 1, -1):
                 a -= lower.values[place] * vectors[lower.at[place], k]
             found[k] = a
 

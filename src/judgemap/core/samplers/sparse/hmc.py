@@ -55,7 +55,7 @@ from judgemap.core.model.prior import FixedVariance, Terms
 from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.kernel import Arrays, Kernel, by_steps
 from judgemap.core.samplers.sparse.factor import Columns, Factor, columns_of, multiply, order_areas, within_reach
-from judgemap.core.samplers.sparse.model import SparseModel
+from judgemap.core.samplers.sparse.model import NONE, SparseModel
 from judgemap.core.samplers.spatial.compiled import add_laplacian
 from judgemap.core.samplers.spatial.hmc import FARTHEST
 from judgemap.core.types import BoolArray, FloatArray, IntArray
@@ -492,20 +492,30 @@ class Curve:
         self.growth = self.size = (part.stop - part.start) / 2
         """How fast the logarithm of volume grows with τ, and that of the prior's scale."""
 
-    def go(self, state: SparseState, tau: FloatArray) -> SparseState:
-        """Return the state at another τ."""
-        return scaled(self.target, state, self.k, tau)
+    def velocity(self, state: SparseState) -> FloatArray:  # noqa: ARG002
+        """Return how fast x moves with τ, where that is needed."""
+        return NONE
 
-    def slope(self, state: SparseState) -> FloatArray:
+    def go(
+        self,
+        state: SparseState,
+        velocity: FloatArray,  # noqa: ARG002
+        tau: FloatArray,
+    ) -> tuple[SparseState, FloatArray]:
+        """Return the state at another τ, and the velocity there."""
+        moved = scaled(self.target, state, self.k, tau)
+        return moved, self.velocity(moved)
+
+    def slope(self, state: SparseState, velocity: FloatArray) -> FloatArray:  # noqa: ARG002
         """Return the derivative of log p(w | τ, y) in τ along the curve, with the growth of volume."""
         slope: FloatArray = state.along[self.k]
         return slope
 
-    def described(self, state: SparseState) -> tuple[FloatArray, FloatArray]:
+    def described(self, state: SparseState, velocity: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the log density of τ along the curve, and its derivative."""
         tau = state.log_variance[self.k]
         height = state.log_likelihood + log_prior(self.target, state) + (self.growth - self.size) * tau
-        return height + self.terms.log_density(tau), self.slope(state) + self.terms.slope(tau)
+        return height + self.terms.log_density(tau), self.slope(state, velocity) + self.terms.slope(tau)
 
 
 class Flow(Curve):
@@ -516,31 +526,35 @@ class Flow(Curve):
         half = np.exp(-target.centre.curvature.log_variance[k]) / 2 * target.model.roots[k]
         self.half, self.growth = columns_of(half), target.mass.trace(half)
 
-    def velocity(self, x: FloatArray) -> FloatArray:
+    def applied(self, x: FloatArray) -> FloatArray:
         """Return Ax; in these coordinates A is R⁻ᵀBR⁻¹/2."""
         unknowns = self.target.mass.unknowns(x)
         pulled = np.zeros_like(unknowns)
         multiply(self.half, unknowns, pulled)
         return self.target.mass.pull(pulled)
 
-    def go(self, state: SparseState, tau: FloatArray) -> SparseState:
-        """See `Curve.go`."""
+    def velocity(self, state: SparseState) -> FloatArray:
+        """Return A(x + c)."""
+        return self.applied((state.q + self.target.mass.centre)[:-1])
+
+    def go(self, state: SparseState, velocity: FloatArray, tau: FloatArray) -> tuple[SparseState, FloatArray]:
+        """See `Curve.go`: with Δ the change, x moves by Σ ΔⁿAⁿ(x + c)/n!, and A times each term is velocity."""
         change = np.clip(tau - state.log_variance[self.k], -FARTHEST, FARTHEST)
-        q, taus = state.q.copy(), state.log_variance.copy()
-        term = (q + self.target.mass.centre)[:-1]
+        q, taus, speed, there = state.q.copy(), state.log_variance.copy(), velocity, velocity.copy()
         for order in range(1, MOST_TERMS):
-            term = change / order * self.velocity(term)
+            term = change / order * speed
             q[:-1] += term
             if not (term**2).sum(axis=0).max() > NEGLIGIBLE**2:
                 break
+            speed = self.applied(term)
+            there += speed
         taus[self.k] = tau
-        return look(self.target, q, taus)
+        return look(self.target, q, taus), there
 
-    def slope(self, state: SparseState) -> FloatArray:
+    def slope(self, state: SparseState, velocity: FloatArray) -> FloatArray:
         """See `Curve.slope`."""
         centre, size = self.target.mass.centre, self.target.sizes(state)[self.k]
-        gradient = (state.residual - state.q + centre)[:-1]
-        moved = np.einsum("ik,ik->k", gradient, self.velocity((state.q + centre)[:-1]))
+        moved = np.einsum("ik,ik->k", (state.residual - state.q + centre)[:-1], velocity)
         found: FloatArray = moved + np.exp(-state.log_variance[self.k]) * size / 2 + self.growth - self.size
         return found
 
@@ -550,13 +564,13 @@ def build_target(model: SparseModel) -> SparseTarget:
 
     With few answers the centre's α² may be far from where chains go; then the centre is found anew at theirs.
     """
-    centre = find_centre(model)
+    held = None
     for _ in range(MOST_PILOTS):
+        centre = find_centre(model, held)
         target = _target_at(centre)
-        there = try_out(target)
-        if np.abs(there - centre.curvature.log_variance).max() < STALE:
+        held = try_out(target)
+        if np.abs(held - centre.curvature.log_variance).max() < STALE:
             break
-        centre = find_centre(model, there)
     return target
 
 
@@ -569,8 +583,9 @@ def _target_at(centre: Centre) -> SparseTarget:
             kinds = (Curve, Flow) if k or centre.known < KNOWN else (Curve,)
             target.curves.extend(kind(target, k, field.variance.terms) for kind in kinds)
     for curve in target.curves:
-        ends = [curve.go(here, here.log_variance[curve.k] + change) for change in (-RAY_STEP, RAY_STEP)]
-        slopes = [curve.described(end)[1] for end in ends]
+        begin, velocity = here.log_variance[curve.k], curve.velocity(here)
+        ends = [curve.go(here, velocity, begin + change) for change in (-RAY_STEP, RAY_STEP)]
+        slopes = [curve.described(*end)[1] for end in ends]
         sharpness = float(np.median(slopes[0] - slopes[1]) / (2 * RAY_STEP))
         curve.sd = 1 / np.sqrt(max(sharpness, 1 / WIDEST_RAY**2))
     return target
@@ -744,10 +759,11 @@ def move_along(rng: np.random.Generator, curve: Curve, state: SparseState) -> Sp
         mean: FloatArray = state.log_variance[k] + sd * np.clip(sd * slope, -FARTHEST_DRIFT, FARTHEST_DRIFT)
         return mean
 
-    here, slope = curve.described(state)
+    velocity = curve.velocity(state)
+    here, slope = curve.described(state, velocity)
     mean = drifted(state, slope)
-    proposed = curve.go(state, mean + sd * rng.standard_normal(len(mean)))
-    there, slope = curve.described(proposed)
+    proposed, velocity = curve.go(state, velocity, mean + sd * rng.standard_normal(len(mean)))
+    there, slope = curve.described(proposed, velocity)
     back = drifted(proposed, slope)
     way = ((proposed.log_variance[k] - mean) ** 2 - (state.log_variance[k] - back) ** 2) / (2 * sd**2)
     change = np.where(np.abs(proposed.log_variance[k]) <= FARTHEST, there - here + way, -np.inf)
