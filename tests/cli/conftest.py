@@ -1,4 +1,9 @@
+import contextlib
+import os
+import pty
 import shutil
+import signal
+import subprocess
 import sys
 from typing import NamedTuple
 
@@ -29,6 +34,26 @@ def judgemap(monkeypatch, capsys):
             status = stop.code or 0
         out, err = capsys.readouterr()
         return Outcome(status, out, err)
+
+    return run
+
+
+@pytest.fixture
+def stopped():
+    """Run the command on a terminal until it has shown something, stop it, and return what it showed and its status."""
+
+    def run(*words, once: bytes, by: signal.Signals = signal.SIGINT) -> tuple[str, int]:
+        command, (terminal, inside) = [sys.executable, "-m", "judgemap", *map(str, words)], pty.openpty()
+        with subprocess.Popen(command, stdout=inside, stderr=inside, start_new_session=True) as process:
+            os.close(inside)
+            shown = b""
+            while once not in shown:
+                shown += os.read(terminal, 4096)
+            os.killpg(process.pid, by)
+            with contextlib.suppress(OSError):  # the terminal is closed when the last process has ended
+                while more := os.read(terminal, 4096):
+                    shown += more
+        return " ".join(shown.decode().split()), process.returncode
 
     return run
 

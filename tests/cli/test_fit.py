@@ -1,12 +1,9 @@
-import contextlib
 import csv
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
-import threading
 from dataclasses import replace
 
 import geopandas as gpd
@@ -83,13 +80,6 @@ def test_from_the_shell(edges, comparisons, tmp_path):
     assert bad.stderr.count("\n") == 1
 
 
-def drain(terminal, told):
-    """Read on, so that the process is not held up; a closed terminal ends it."""
-    with contextlib.suppress(OSError):
-        while data := os.read(terminal, 4096):
-            told.append(data)
-
-
 def test_ctrl_c_keeps_what_was_drawn(judgemap, edges, comparisons, tmp_path, monkeypatch):
     """As if the user pressed it in the middle of the draws: the folder is whole, and says that it was stopped."""
     real = FitSettings.run
@@ -107,28 +97,25 @@ def test_ctrl_c_keeps_what_was_drawn(judgemap, edges, comparisons, tmp_path, mon
 
 
 @pytest.mark.slow  # a process with a terminal; the test above is the quick sibling
-def test_ctrl_c_on_a_terminal_keeps_what_was_drawn(edges, comparisons, tmp_path):
-    """A long run on a terminal: it shows draws, ESS and R-hat, is interrupted, and still writes a whole folder."""
-    words = [sys.executable, "-m", "judgemap", "fit", comparisons, *edges, "-o", tmp_path / "results"]
-    words += ["--judges-alike", "--chains", "2", "--draws", "100000"]
-    terminal, inside = pty.openpty()
-    with subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, stderr=inside, text=True) as process:
-        os.close(inside)
-        shown = b""
-        while b"ESS" not in shown:
-            shown += os.read(terminal, 4096)
-        process.send_signal(signal.SIGINT)
-        told = []
-        listener = threading.Thread(target=drain, args=(terminal, told), daemon=True)
-        listener.start()
-        out, _ = process.communicate(timeout=120)
-    listener.join(timeout=60)
-    assert f"the draws made until then are in {tmp_path / 'results'}/" in b"".join(told).decode().replace("\r\n", "")
-    assert process.returncode == 130
-    assert b"draws" in shown
-    assert b"R-hat" in shown
-    assert "- The fit was stopped after" in out[out.index("Verdict:") :]
-    assert "The computation has not settled" not in out
+def test_ctrl_c_on_a_terminal_keeps_what_was_drawn(stopped, edges, comparisons, tmp_path):
+    """A long run shows draws, ESS and R-hat, and still writes a whole folder when it is interrupted."""
+    words = [
+        "fit",
+        comparisons,
+        *edges,
+        "-o",
+        tmp_path / "results",
+        "--judges-alike",
+        "--chains",
+        2,
+        "--draws",
+        100_000,
+    ]
+    shown, status = stopped(*words, once=b"R-hat")
+    assert status == 130
+    assert "draws" in shown
+    assert "ESS" in shown
+    assert "The computation has not settled" not in shown
     assert not jm.load_fit(tmp_path / "results").info["complete"]
 
 

@@ -1,10 +1,6 @@
 import csv
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
@@ -47,24 +43,9 @@ def test_quick_and_json(judgemap, edges, tmp_path):
     assert again == one, "the folder's own seed is used, and nothing is run"
 
 
-def start(words):
-    command = [sys.executable, "-m", "judgemap", *map(str, words)]
-    return subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def wait_for_sets(process, folder, count):
-    for _ in range(3000):
-        done = len(list((folder / "sets").glob("*.json"))) if (folder / "sets").is_dir() else 0
-        if done >= count:
-            return done
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.02)
-    raise AssertionError("no set was finished")
-
-
 def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, monkeypatch):
     words = ["simulate", "scheduling", *edges, *SMALL, "--sets", "2", "--cores", "1", "-o"]
-    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
+    begun, whole = tmp_path / "begun", tmp_path / "whole"
     assert judgemap(*words, whole).status == 0
     right = runner.run_set
 
@@ -75,32 +56,25 @@ def test_stopped_in_the_middle_it_goes_on(judgemap, edges, tmp_path, monkeypatch
 
     with monkeypatch.context() as patch:
         patch.setattr(runner, "run_set", run_set)
-        result = judgemap(*words, stopped)
+        result = judgemap(*words, begun)
     assert result.status == 130
     assert result.err == "judgemap: interrupted after 1 of 2 sets; run the command again to continue\n"
-    assert not (stopped / "summary.csv").exists()
-    assert judgemap(*words, stopped).status == 0
+    assert not (begun / "summary.csv").exists()
+    assert judgemap(*words, begun).status == 0
     for name in ("sets.csv", "summary.csv"):
-        assert (stopped / name).read_bytes() == (whole / name).read_bytes()
+        assert (begun / name).read_bytes() == (whole / name).read_bytes()
 
 
 @pytest.mark.slow  # starts processes; the test above is the quick sibling
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "ctrl-C"])
-def test_a_process_stopped_in_the_middle_goes_on(judgemap, edges, tmp_path, stop):
-    words = ["simulate", "scheduling", *edges, "--sets", "6", "--pairs", "300", "--chains", "2", "--seed", "4"]
-    words += ["--draws", "100", "-o"]
-    stopped, whole = tmp_path / "stopped", tmp_path / "whole"
-    process = start([*words, stopped, "--cores", "2" if stop == signal.SIGINT else "1"])
-    wait_for_sets(process, stopped, 2)
-    os.killpg(process.pid, stop)
-    err = process.communicate()[1]
-    done = len(list((stopped / "sets").glob("[0-9]*.json")))
-    assert done < 6, "it was in the middle"
-    assert not (stopped / "summary.csv").exists()
-    if stop == signal.SIGINT:
-        assert process.returncode == 130
-        assert f"judgemap: interrupted after {done} of 6 sets; run the command again to continue" in err
-    assert judgemap(*words, stopped, "--cores", "1").status == 0
-    assert judgemap(*words, whole, "--cores", "1").status == 0
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_stopped_in_the_middle_goes_on(judgemap, stopped, edges, tmp_path, by):
+    words = ["simulate", "scheduling", *edges, "--sets", 6, "--pairs", 300, "--chains", 2, "--seed", 4]
+    words += ["--draws", 100, "--cores", 1, "-o"]
+    begun, whole = tmp_path / "begun", tmp_path / "whole"
+    _, status = stopped(*words, begun, once=b"2/6", by=by)
+    assert status == (130 if by == signal.SIGINT else -by)
+    assert 2 <= len(list((begun / "sets").glob("[0-9]*.json"))) < 6, "it was in the middle"
+    assert not (begun / "summary.csv").exists()
+    assert judgemap(*words, begun).status == judgemap(*words, whole).status == 0
     for name in ("sets.csv", "summary.csv"):
-        assert (stopped / name).read_bytes() == (whole / name).read_bytes()
+        assert (begun / name).read_bytes() == (whole / name).read_bytes()

@@ -1,7 +1,5 @@
 """Areas without a map: an edge list and a table of names."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import geopandas
@@ -102,17 +100,6 @@ def test_what_is_wrong(saved, edges, names, sentence):
     names_path = saved("areas.csv", *names) if names else None
     with pytest.raises(StudyError, match=sentence):
         read_edges(edges_path, names_path)
-
-
-def test_an_edge_list_is_read_without_the_libraries_that_maps_need(saved):
-    """They take seconds to load, on every command."""
-    path = saved("edges.csv", "area_a,area_b", "1,2")
-    code = (
-        "import sys; from judgemap.geo.maps import read_edges; read_edges(sys.argv[1]); "
-        "print(*{'geopandas', 'pandas', 'shapely', 'libpysal', 'pyproj'} & set(sys.modules))"
-    )
-    run = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
-    assert (run.returncode, run.stdout, run.stderr) == (0, "\n", "")
 
 
 def test_a_map_can_take_its_neighbours_from_a_list(tmp_path, saved):

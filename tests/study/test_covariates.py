@@ -1,8 +1,6 @@
 """Covariates in a fit: found where they were planted, kept, said, and refused in a sentence where they cannot be."""
 
 import math
-import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import judgemap as jm
-from judgemap.core.model.counts import count_pairs
-from judgemap.core.model.covariates import draw_effects, standardised, with_covariates
-from judgemap.core.model.prior import FixedVariance, Model, independent
-from judgemap.core.samplers.run import Plan, sample
+from judgemap.core.model.covariates import standardised
 from judgemap.errors import StudyError
 from judgemap.study.assess.explain import parameters
 from judgemap.study.fit.result import load_fit
@@ -96,37 +91,3 @@ def test_covariates_need_figures(study):
     areas, data = study
     with pytest.raises(StudyError, match="no figures"):
         jm.fit_spatial(data, replace(areas, figures=None), seed=1, covariates="income")
-
-
-SCRIPT = """
-suppressMessages(library(speedyBBT))
-set.seed(1)
-players <- data.frame(points = as.numeric(scale(log(wimbledon$players$points)) * sqrt(128 / 127)))
-made <- BBTm(wimbledon$matches$outcome, wimbledon$matches$loser, wimbledon$matches$winner, formula = ~ points,
-             data = players, n.iter = 6000, hyperparameter = FALSE, player.prior.var = matrix(25))
-write.csv(cbind(wimbledon$matches, points = NA), "matches.csv"); write.csv(players, "players.csv")
-write.csv(made$beta[1001:6000], "beta.csv")
-"""
-
-
-@pytest.mark.slow
-def test_without_a_rest_the_effect_is_that_of_speedybbt(tmp_path):
-    """BBTm with a formula is λ = Xβ, β ~ N(0, 25): ours with α² = 10⁻⁴ and gα² = 25. 128 players, 127 matches."""
-    if shutil.which("Rscript") is None:
-        pytest.skip("there is no R on this machine")
-    done = subprocess.run(["Rscript", "-e", SCRIPT], cwd=tmp_path, capture_output=True, text=True, check=False)
-    if "no package called" in done.stderr:
-        pytest.skip("R has no speedyBBT")
-    assert done.returncode == 0, done.stderr
-    theirs = pd.read_csv(tmp_path / "beta.csv").iloc[:, 1].to_numpy()
-    matches, players = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("matches", "players"))
-    Z = players[["points"]].to_numpy()
-    counts = count_pairs(matches["winner"].to_numpy() - 1, matches["loser"].to_numpy() - 1, n_areas=128)
-    variance, g, rest = 1e-4, 25e4, independent(128)
-    rng = np.random.default_rng(1)
-    model = Model(counts, with_covariates(rest, Z, g), FixedVariance(variance))
-    strengths = sample(rng, model, "hmc", Plan(chains=8, warmup=500, draws=2000)).strengths.reshape(-1, 128)
-    ours = draw_effects(rng, rest, Z, strengths, np.full(len(strengths), variance), g).ravel()
-    # Both have well over 1,000 effective draws.
-    assert abs(abs(theirs.mean()) - ours.mean()) < 5 * ours.std() / np.sqrt(1000)
-    assert theirs.std() == pytest.approx(ours.std(), rel=0.1)

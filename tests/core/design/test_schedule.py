@@ -1,11 +1,13 @@
 """Lists of pairs: every option holds on every list, and the rest follows the design."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import chdtrc
-from synthetic import delaunay_map, fit_of_draws, matrix_of
+from synthetic import delaunay_map, fit_of_draws, matrix_of, ring
 
 from judgemap.core.design import schedule
 from judgemap.core.design.designs import principal_component, uniform, weighted
@@ -226,3 +228,13 @@ def test_bad_options_are_refused(bad):
 def test_balance_is_kept_where_the_design_has_no_weight():
     pairs = draw_list(np.random.default_rng(1), apart(), 41, ListOptions(connected=False, balanced_exposure=True)).pairs
     assert np.ptp(np.bincount(pairs.ravel())) <= 1
+
+
+def test_a_list_of_a_large_map_takes_little_memory():
+    tracemalloc.start()
+    options = ListOptions(balanced_exposure=True, repeats=0.05)
+    pairs = draw_list(np.random.default_rng(1), principal_component(ring(4_000)), 4_500, options).pairs
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(pairs) == 4_500
+    assert most < 4_000**2, "bytes: a matrix of all pairs would take more, whatever is in it"

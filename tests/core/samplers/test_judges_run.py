@@ -65,12 +65,6 @@ def test_everything_has_its_array(draws):
     np.testing.assert_allclose(draws["panel_strengths"], panel, atol=1e-4)
 
 
-def test_same_seed_same_draws_on_any_number_of_cores(draws):
-    again = sample_panel(np.random.default_rng(3), study(EVERYTHING), SHORT, cores=3)
-    for name in draws.arrays:
-        np.testing.assert_array_equal(draws[name], again[name])
-
-
 @pytest.mark.parametrize("answers", [(40,), (25, 0, 12), (1, 1, 1), (0, 0)])
 def test_odd_panels(answers):
     draws = sample_panel(np.random.default_rng(1), study(EVERYTHING, answers), SHORT)

@@ -1,4 +1,4 @@
-"""A run that is stopped goes on number for number, whatever the sampler and wherever it was stopped."""
+"""What holds of every sampler: cores change nothing, and a run that is stopped goes on number for number."""
 
 from dataclasses import replace
 
@@ -13,10 +13,13 @@ from judgemap.core.model.judges import Disagreement, PanelModel, Parts, Smoothne
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import InverseGamma, Model
 from judgemap.core.samplers.clusters.kernel import ClusterModel
+from judgemap.core.samplers.judges import hmc as judges
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.resume import Keeper
 from judgemap.core.samplers.run import Plan, sample, sample_clusters, sample_sparse
+from judgemap.core.samplers.sparse import hmc as sparse
 from judgemap.core.samplers.sparse.model import SparseModel
+from judgemap.core.samplers.spatial import hmc as spatial
 from judgemap.core.simulate.trials import simulate_counts
 
 GRAPH = delaunay_map(40)
@@ -42,18 +45,30 @@ def clusters() -> ClusterModel:
 
 
 RUNS = {
-    "dense": lambda watch: sample(rng(), Model(COUNTS, COVARIANCE, InverseGamma()), plan=PLAN, watch=watch),
-    "gibbs": lambda watch: sample(rng(), Model(COUNTS, COVARIANCE, InverseGamma()), "gibbs", PLAN, watch=watch),
-    "sparse": lambda watch: sample_sparse(
-        rng(), SparseModel.of_map(COUNTS, IntrinsicCar(GRAPH), InverseGamma(), ties=False), PLAN, watch=watch
+    "dense": lambda **how: sample(rng(), Model(COUNTS, COVARIANCE, InverseGamma()), plan=PLAN, **how),
+    "gibbs": lambda **how: sample(rng(), Model(COUNTS, COVARIANCE, InverseGamma()), "gibbs", PLAN, **how),
+    "sparse": lambda **how: sample_sparse(
+        rng(), SparseModel.of_map(COUNTS, IntrinsicCar(GRAPH), InverseGamma(), ties=False), PLAN, **how
     ),
-    "judges": lambda watch: sample_panel(rng(), panel(), replace(PLAN, chains=2, draws=20, most=80), watch=watch),
-    "clusters": lambda watch: sample_clusters(rng(), clusters(), PLAN, watch=watch),
+    "judges": lambda **how: sample_panel(rng(), panel(), replace(PLAN, chains=2, draws=20, most=80), **how),
+    "clusters": lambda **how: sample_clusters(rng(), clusters(), PLAN, **how),
 }
 
 
 def rng() -> np.random.Generator:
     return np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("sampler", RUNS)
+def test_the_number_of_cores_does_not_matter(sampler, monkeypatch):
+    """Batches are narrow here, so that each run has several."""
+    monkeypatch.setattr(spatial, "batch_width", lambda _model: 4)
+    monkeypatch.setattr(sparse, "WIDTH", 4)
+    monkeypatch.setattr(judges, "BATCH", 1)
+    one, two = (RUNS[sampler](cores=cores) for cores in (1, 3))
+    for name, array in one.arrays.items():
+        np.testing.assert_array_equal(two[name], array, err_msg=name)
+    assert len(np.unique(one.strengths[:, 0, 0])) == len(one.strengths), "chains differ"
 
 
 class KilledError(Exception):
@@ -86,18 +101,18 @@ class Memory(Keeper):
 
 @pytest.mark.parametrize("sampler", RUNS)
 def test_a_run_that_is_stopped_goes_on_number_for_number(sampler):
-    whole = RUNS[sampler](None)
+    whole = RUNS[sampler]()
     memory = Memory()
     for blocks in (1, 6, 19, 33, 7):  # in the warm-up, in the first draws and, for chains that go on, after them
         memory.seen, memory.killed_at, before = 0, blocks, len(memory.lengths)
         try:
-            drawn = RUNS[sampler](memory)
+            drawn = RUNS[sampler](watch=memory)
             break
         except KilledError:
             assert len(memory.lengths) > before
     else:
         memory.killed_at = -1
-        drawn = RUNS[sampler](memory)
+        drawn = RUNS[sampler](watch=memory)
     assert any(b < a for a, b in zip(memory.lengths, memory.lengths[1:], strict=False)), "it was stopped"
     assert drawn.n_draws == whole.n_draws
     assert drawn.earlier > 0
@@ -123,7 +138,7 @@ def test_chains_that_went_on_after_a_first_stretch_go_on_from_there():
 
 def test_what_another_model_kept_is_not_used():
     memory = Memory()
-    RUNS["dense"](memory)
+    RUNS["dense"](watch=memory)
     other = simulate_counts(rng(), TRUTH[:39], 400)
     small = Model(other, intrinsic_car(delaunay_map(39)), InverseGamma())
     drawn = sample(rng(), small, plan=Plan(chains=10, draws=40), watch=memory)

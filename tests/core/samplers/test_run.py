@@ -32,16 +32,6 @@ def draw(sampler="hmc", seed=1, cores=1, **plan):
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS)
-def test_same_seed_same_draws_whatever_the_cores(sampler, monkeypatch):
-    monkeypatch.setattr(hmc, "batch_width", lambda model: 2)
-    one, two, other = draw(sampler, cores=1), draw(sampler, cores=3), draw(sampler, seed=2)
-    np.testing.assert_array_equal(one.strengths, two.strengths)
-    np.testing.assert_array_equal(one["log_variance"], two["log_variance"])
-    assert not np.array_equal(one.strengths, other.strengths)
-    assert len(np.unique(one.strengths[:, 0, 0])) == 5, "chains differ"
-
-
-@pytest.mark.parametrize("sampler", SAMPLERS)
 def test_thinning_keeps_every_kth_draw(sampler):
     whole, thinned = draw(sampler, draws=60), draw(sampler, draws=20, thin=3)
     np.testing.assert_array_equal(thinned.strengths, whole.strengths[:, 2::3])

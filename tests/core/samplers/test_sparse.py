@@ -348,23 +348,6 @@ def test_it_agrees_with_the_sampler_for_smaller_maps(monkeypatch, n_areas, compa
     assert agreement(shifted, exact) > 1.5, "strengths that are 5 % too large would be seen"
 
 
-@pytest.mark.slow  # the integrals above are the quick sibling
-def test_ties_agree_with_the_sampler_for_smaller_maps():
-    model, graph = study(60, 1)
-    rng = np.random.default_rng(8)
-    strengths = 2 * model.covariance.draw(rng, 1)[0]
-    pairs = np.array([rng.choice(60, 2, replace=False) for _ in range(1200)])
-    d, u = strengths[pairs[:, 0]] - strengths[pairs[:, 1]], rng.random(1200)
-    won, lost = u < 1 / (1 + np.exp(0.7 - d)), u > 1 - 1 / (1 + np.exp(0.7 + d))
-    tied = ~(won | lost)
-    winners, losers = (np.concatenate([pairs[won, side], pairs[lost, 1 - side]]) for side in (0, 1))
-    counts = count_pairs(winners, losers, 60, ties=pairs[tied])
-    plan, parts = Plan(chains=16, warmup=30, draws=150), Parts(ties=TieRule.RAO_KUPPER)
-    exact = sample_panel(rng, PanelModel(as_one_judge(counts), model.covariance, model.variance, parts), plan)
-    same = SparseModel.of_map(counts, IntrinsicCar(graph), model.variance, ties=True)
-    assert agreement(sample_sparse(rng, same, plan), exact, ("log_variance", "tie_chance")) < 1.5
-
-
 @pytest.mark.slow  # a fit of eight judges twice; the integrals above are the quick sibling
 def test_judges_agree_with_the_sampler_for_smaller_maps():
     """Views on the areas met and their neighbours, with the scale of the map's prior, are all that matters."""
@@ -400,17 +383,6 @@ def test_views_are_affordable_where_judges_know_a_part(monkeypatch, apart, affor
     views = views_of(counts, delaunay_map(200))
     fields = Field(Independent(200), HalfNormal(2.0)), Field(IntrinsicCar(views.graph, 1.0), HalfNormal(2.0))
     assert hmc.affordable(SparseModel.of_judges(counts, views, fields, ties=False)) is affordable
-
-
-def test_the_number_of_cores_does_not_matter():
-    model, graph = study(40, 500)
-    same = SparseModel.of_map(model.counts, IntrinsicCar(graph), model.variance, ties=False)
-    one, two = (
-        sample_sparse(np.random.default_rng(1), same, Plan(chains=16, warmup=5, draws=5), cores=cores)
-        for cores in (1, 2)
-    )
-    assert np.array_equal(one.strengths, two.strengths)
-    assert one.strengths.dtype == np.float32
 
 
 def test_areas_that_nobody_compared_have_their_prior():

@@ -4,15 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.special import log_expit
 
 from judgemap.core.model.counts import PairCounts, count_pairs, laplacian
-from judgemap.core.model.prior import InverseGamma, Model, independent
 from judgemap.core.samplers.compiled import exp_of_negative, tanh_of_half
 from judgemap.core.samplers.spatial import compiled as pair_pass
 from judgemap.core.samplers.spatial import hmc as pair_arrays
-from judgemap.core.samplers.spatial.compiled import NONE, Rows, add_laplacian, add_to_triangle, pass_pairs
-from judgemap.core.samplers.spatial.hmc import FEW, build_target, kernel, kernel_for
+from judgemap.core.samplers.spatial.compiled import add_laplacian, add_to_triangle
 from judgemap.core.types import FloatArray
 
 CHAINS = (1, 3, 8, 33)
@@ -68,15 +65,6 @@ def test_the_laplacian_above_the_diagonal() -> None:
     np.testing.assert_allclose(np.triu(matrix - 1), np.triu(laplacian(counts, weights)), rtol=0, atol=1e-12)
 
 
-def test_one_pair_by_hand() -> None:
-    rows = Rows(np.uint32([0]), np.uint32([1]), np.array([1.5]), np.array([0.5]), np.array([0, 1]))
-    score, fall = np.zeros((2, 1)), np.zeros(1)
-    pass_pairs(rows, np.array([[1.3], [0.5]]), score, fall, NONE, NONE)
-    pull = 0.5 - 1.5 * np.tanh(0.4)
-    assert score.ravel() == pytest.approx([pull, -pull])
-    assert fall == pytest.approx(-2 * log_expit(0.8) - log_expit(-0.8))
-
-
 def test_pairs_without_a_decided_answer() -> None:
     """Pairs that were always tied say nothing here."""
     some, none = count_pairs([0, 1], [1, 2], 3), count_pairs([0, 1], [1, 2], 3, ties=[(0, 2)])
@@ -119,16 +107,3 @@ def test_a_chain_that_left_the_numbers_says_so(broken: float, likelihood: Likeli
         height = likelihood(counts)(strengths)[1]
     assert np.isfinite(height[0])
     assert not np.isfinite(height[1])
-
-
-def test_short_runs_draw_the_same_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = Model(study(np.random.default_rng(4), 300), independent(20), InverseGamma())
-    draws = []
-    for each in (kernel(model), kernel_for(model, FEW // 300)):
-        rng = np.random.default_rng(5)
-        starts = build_target(model).laplace.draw(rng, 4, 1.0)
-        draws.append(each.advance(rng, each.init(rng, *starts), 30, 1)[1])
-    for name, values in draws[0].items():
-        np.testing.assert_allclose(draws[1][name], values, rtol=0, atol=1e-9)
-    monkeypatch.setattr(pair_arrays, "likelihood", None)
-    kernel_for(model, FEW)  # with this many draws, compiled code pays off

@@ -184,8 +184,6 @@ def _software(fit: Fit) -> str:
     versions = dict(fit.record.versions)
     own = versions.pop("judgemap")
     names = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
-    if fit.record.sampler != "gibbs":
-        versions.pop("polyagamma", None)
     others = ", ".join(f"{names.get(name, name)} {version}" for name, version in versions.items())
     return (
         f"Computed with judgemap {own} ({others}), seed {fit.record.seed}; the comparisons have SHA-256 "
