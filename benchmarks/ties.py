@@ -39,7 +39,7 @@ def scores(fit: jm.Fit, ties: str, held: Comparisons) -> tuple[np.ndarray, np.nd
     rows = evenly(len(fit.risk), DRAWS)
     strengths = fit.record.sign * fit.risk[rows]
     eta = (strengths[:, held.left] - strengths[:, held.right]).T
-    p = fit.tie_chance[rows] if isinstance(fit, jm.PanelFit) else np.zeros(len(rows))
+    p = fit.tie_chance[rows]
     left, right, tie = log_chances(RULES[ties], eta, odds(eta), p)
     won = np.where((held.outcome == Outcome.LEFT)[:, None], left, right)
     decided = np.log(np.exp(won - np.logaddexp(left, right)).mean(axis=1))[held.decided]

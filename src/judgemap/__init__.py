@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from judgemap.study.fit.fitting import fit_clusters as fit_clusters
     from judgemap.study.fit.fitting import fit_spatial as fit_spatial
     from judgemap.study.fit.fitting import fit_standard as fit_standard
-    from judgemap.study.fit.judges import PanelFit as PanelFit
     from judgemap.study.fit.priors import prior_covariance as prior_covariance
     from judgemap.study.fit.result import Fit as Fit
     from judgemap.study.fit.result import load_fit as load_fit
@@ -69,7 +68,6 @@ _HOMES = {
     "Follows": "study.assess.findings",
     "ListOptions": "core.design.schedule",
     "ModelComparison": "study.assess.comparing",
-    "PanelFit": "study.fit.judges",
     "PredictiveCheck": "study.assess.checks",
     "Rates": "study.assess.findings",
     "Reliability": "study.assess.reliability",

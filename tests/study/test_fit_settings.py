@@ -109,7 +109,6 @@ def test_as_in_the_paper_is_the_papers_model_number_for_number(example):
 def test_the_plain_fit(ring):
     areas, data = ring
     fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=20)
-    assert isinstance(fit, jm.PanelFit)
     assert (fit.settings.prior, fit.settings.judges, fit.settings.variance) == ("car", "differ", HalfNormal(5.0))
     assert fit.record.why == "3 judges are named"
     assert fit.record.made_by.startswith("The map shows the view of the population of judges")

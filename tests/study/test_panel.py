@@ -103,7 +103,6 @@ def test_a_folder_says_whose_view_it_is_and_reads_back(fit, tmp_path):
         fit.record.data.ties,
     )
     again = jm.load_fit(folder)
-    assert isinstance(again, jm.PanelFit)
     assert again.record == fit.record
     np.testing.assert_array_equal(again.risk, fit.risk)
     np.testing.assert_array_equal(again.judge_map("eve"), fit.judge_map("eve"))
@@ -123,7 +122,6 @@ def test_notes_count_ties_and_name_the_silent(fit):
 
 def test_ties_are_modelled_where_there_are_any(answers, square):
     fit = jm.fit_standard(answers, square, seed=1, **SHORT, as_in_paper=True)
-    assert isinstance(fit, jm.PanelFit)
     assert fit.record.view is View.POOLED
     assert "theta" in fit.posterior
     davidson = jm.fit_standard(answers, square, seed=1, ties="davidson", **SHORT, as_in_paper=True)
@@ -139,7 +137,6 @@ def test_without_ties_nothing_changes(answers, square):
     decided = answers.where(answers.decided)
     plain = jm.fit_spatial(decided, square, seed=1, **SHORT, as_in_paper=True)
     left_out = jm.fit_spatial(answers, square, seed=1, ties="leave-out", **SHORT, as_in_paper=True)
-    assert type(plain) is type(left_out) is jm.Fit
     assert left_out.settings.ties == "leave-out"
     np.testing.assert_array_equal(plain.risk, left_out.risk)
 

@@ -222,7 +222,7 @@ def test_poor_sampling_is_said_in_words(square):
 
 
 def test_another_map(square, study):
-    with pytest.raises(jm.StudyError, match="read with another map"):
+    with pytest.raises(jm.StudyError, match="the comparisons are of different areas"):
         jm.fit_spatial(study[1], square, seed=1, as_in_paper=True)
 
 

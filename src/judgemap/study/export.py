@@ -22,7 +22,7 @@ from judgemap.geo.csvfiles import csv_text, defused, did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.beside import Grouping, outlines_by, results_by
 from judgemap.study.assess.findings import Rates
-from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.data.comparisons import Comparisons, check_map
 from judgemap.study.fit.clusters import ClusterFit
 from judgemap.study.fit.folder import check_file, new_folder, write_whole
 from judgemap.study.fit.priors import PRIORS
@@ -432,8 +432,7 @@ def export_speedybbt(fit: Fit, data: Comparisons, folder: str | Path) -> int:
     again = _remedy(fit)
     if again or not isinstance(prior, InverseGamma):
         raise StudyError(f"speedyBBT does not have this model: fit {again}, and export that fit")
-    if tuple(data.ids) != fit.map.ids:
-        raise StudyError("the comparisons and the fit are of different areas; give the file that was fitted")
+    check_map(data, fit.map)
     decided = np.flatnonzero(data.decided)
     first_won = data.outcome[decided] == 0
     winner = np.where(first_won, data.left[decided], data.right[decided]) + 1

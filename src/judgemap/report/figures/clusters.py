@@ -10,7 +10,6 @@ from matplotlib.colors import to_rgba_array
 from matplotlib.patches import Rectangle
 
 from judgemap.core.types import FloatArray
-from judgemap.errors import StudyError
 from judgemap.report.figures.colours import CHANCE, UNPLACED, UNPLACED_WORDS, area_colour, cluster_colours
 from judgemap.report.figures.maps import drawn_how, fit_size, ground, kind_of, sheet
 from judgemap.report.figures.picture import (
@@ -27,7 +26,7 @@ from judgemap.report.figures.picture import (
 )
 from judgemap.report.words.text import MODELS, capital, number_sentence, partition_sentence, percentage, signed
 from judgemap.study.fit.clusters import ClusterFit, Partition
-from judgemap.study.fit.result import Fit
+from judgemap.study.fit.result import Fit, check_fits
 
 LINE = 15.0
 """Height of a line of the map's legend, in points."""
@@ -139,8 +138,7 @@ def co_clustering_matrix(fit: ClusterFit) -> Picture:
 
 def against_spatial(fit: Fit, spatial: Fit) -> Picture:
     """Draw the posterior medians and variances of one fit, usually a clustering, against those of another."""
-    if spatial.map.ids != fit.map.ids:
-        raise StudyError("the two fits are of different areas; compare fits of one study")
+    check_fits(fit, spatial)
     pairs = [(each.areas["risk_median"].to_numpy(), each.areas["risk_sd"].to_numpy() ** 2) for each in (spatial, fit)]
     correlation = float(np.corrcoef(pairs[0][0], pairs[1][0])[0, 1])
     ratio = float(np.median(pairs[1][1] / pairs[0][1]))

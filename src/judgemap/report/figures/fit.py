@@ -35,7 +35,7 @@ from judgemap.study.assess import checks
 from judgemap.study.assess.beside import Follows
 from judgemap.study.assess.checks import PredictiveCheck
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit.result import Fit
+from judgemap.study.fit.result import Fit, check_fits
 
 CHAINS = (BLUE, "#d98200", "#2f8f5b", "#a03a7d", "#6b6f1d", "#56a8d8", "#8a4b2a", "#6a6f7a")
 TRACED = 250
@@ -380,8 +380,7 @@ def sensitivity_maps(fits: Mapping[str, Fit]) -> Picture:
 
 
 def _medians(fits: Mapping[str, Fit]) -> dict[str, FloatArray]:
-    if len({fit.map.ids for fit in fits.values()}) > 1:
-        raise StudyError("these fits are of different areas; compare fits of one study")
+    check_fits(*fits.values())
     if len(fits) < 1:
         raise StudyError("there is no fit to draw")
     return {name: np.median(fit.risk, axis=0) for name, fit in fits.items()}

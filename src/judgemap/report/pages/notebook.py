@@ -23,7 +23,6 @@ from judgemap.report.words.tables import Cell, Table, cluster_table, columns, hi
 from judgemap.report.words.text import counted
 from judgemap.study.data.comparisons import OUTCOMES, Comparisons
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.result import Fit
 from judgemap.study.plan.planning import StudyPlan
 from judgemap.study.plan.schedules import Schedule
@@ -129,7 +128,7 @@ def html(value: object) -> str:
 
 @html.register
 def _(fit: Fit) -> str:
-    whose = f" Map of the {fit.record.view.value}." if isinstance(fit, PanelFit) else ""
+    whose = f" Map of the {fit.record.view.value}." if fit.settings.differ else ""
     return _card(_headline(fit) + whose, fit.warnings, risk_map(fit), highest_risk(fit))
 
 

@@ -6,7 +6,7 @@ expects, how often the left area is chosen, and circles (A chosen over B, B over
 compared with those that the prior draws, and judges with some who know only a part of it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,15 +24,17 @@ from judgemap.core.assess.misfit import (
     sharpness,
     tail_share,
 )
+from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.judges import Reach
+from judgemap.core.model.outcomes import decided_odds
 from judgemap.core.model.prior import FixedVariance, Model, covariance_of, independent
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.assess.findings import DIFFER, Measure, Remedy
-from judgemap.study.assess.judges import belief_of, check_areas, of_each, others_chances, quick_fit
+from judgemap.study.assess.judges import belief_of, of_each, others_chances, quick_fit, smoothed
 from judgemap.study.assess.verdict import meaning
-from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.data.comparisons import Comparisons, check_map
 from judgemap.study.fit.draws import evenly
 from judgemap.study.fit.priors import prior_covariance
 from judgemap.study.fit.record import Note, NoteKind
@@ -167,10 +169,8 @@ def _prior_measures(rng: np.random.Generator, fit: Fit, draws: int) -> Iterator[
     """Check the prior of the strengths, unless it is one of clusters, or the map is too large for dense matrices."""
     if fit.record.model == "clusters" or len(fit.map) > MOST_AREAS:
         return
-    C, edges, inferred = fit.covariance, fit.map.graph.edges, "rho" in fit.posterior
-    if inferred:
-        rho = float(np.median(fit.posterior["rho"]))
-        C = covariance_of(rho * C.matrix + (1 - rho) * np.eye(len(fit.map)))
+    edges, inferred = fit.map.graph.edges, "rho" in fit.posterior
+    C = covariance_of(smoothed(fit)) if inferred else fit.covariance
     if len(edges) >= FEWEST_BORDERS:
         rows = evenly(len(fit.risk), draws)
         drawn, expected = (sharpness(each, edges, C.matrix) for each in (fit.risk[rows], C.draw(rng, len(rows))))
@@ -234,7 +234,7 @@ def _remedy(fit: Fit, name: str, p: float) -> Remedy | None:
 
 
 def _shown(fit: Fit, data: Comparisons) -> Shown:
-    check_areas(fit, data)
+    check_map(data, fit.map)
     answers = data.where(data.decided)
     if len(answers) == 0:
         raise StudyError("none of the comparisons was decided, so there is nothing to check")
@@ -281,24 +281,22 @@ MOST_AREAS = 1_000
 
 
 def differ_note(
-    data: Comparisons,
-    strengths: FloatArray,
-    C: FloatArray | None,
-    seed: int,
-    chance: Callable[[FloatArray], FloatArray] = expit,
+    data: Comparisons, risk: FloatArray, C: FloatArray | None, seed: int, tie_chance: FloatArray
 ) -> list[Note]:
-    """Warn if judges differ more than chance explains; ``strengths`` are draws from a fit that assumes they do not.
+    """Warn if judges differ more than chance explains; ``risk`` are draws from a fit that assumes they do not.
 
-    ``C`` is the prior correlation; without it, or with many areas, disagreement is tested area by area. ``chance`` is
-    P(first is chosen | it is not a tie) at a given difference of strengths.
+    ``C`` is the prior correlation; without it, or with many areas, disagreement is tested area by area. ``tie_chance``
+    is that of Rao and Kupper's rule, under which ties make choices steeper; 0 without it.
     """
     named = data.where(data.decided & (data.judge >= 0))
     answers = np.bincount(named.judge, minlength=1)
     if (answers > 1).sum() < 2:
         return []
-    rows = np.unique(np.linspace(0, len(strengths) - 1, DIFFER_DRAWS).astype(np.int64))
+    strengths = risk_sign(data.winner_is) * risk[evenly(len(risk), DIFFER_DRAWS)].astype(np.float64)
     C = C if C is not None and len(C) <= MOST_AREAS else None
-    share = differ_share(np.random.default_rng(seed), named.by_judge(), strengths[rows], C, chance)
+    share = differ_share(
+        np.random.default_rng(seed), named.by_judge(), strengths, C, lambda d: expit(decided_odds(d, tie_chance))
+    )
     if share > DIFFER_LEVEL:
         return []
     text = (

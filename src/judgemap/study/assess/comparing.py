@@ -19,7 +19,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.assess.judges import bench_of
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.result import Fit
+from judgemap.study.fit.result import Fit, check_fits
 from judgemap.study.fit.settings import CLUSTER_OPTIONS, FitSettings, with_answers
 
 DRAWS = 1_000
@@ -107,8 +107,7 @@ def compare_fits(base: Fit, other: Fit) -> FitComparison:
     >>> change.pearson > 0.9, change.same_top, change.top
     (True, 8, 10)
     """
-    if base.map.ids != other.map.ids:
-        raise StudyError("the two fits are of different areas; compare fits of one study")
+    check_fits(base, other)
     medians = [np.median(each.risk, axis=0) for each in (base, other)]
     rank = ranks(np.stack(medians))
     alike = likeness(medians[0], medians[1])
@@ -170,8 +169,7 @@ def compare_many(fits: dict[str, Fit]) -> pd.DataFrame:
     ['base', 'other', 'pearson', 'spearman']
     """
     names = list(fits)
-    if len({fit.map.ids for fit in fits.values()}) > 1:
-        raise StudyError("these fits are of different areas; compare fits of one study")
+    check_fits(*fits.values())
     medians = {name: np.median(fit.risk, axis=0) for name, fit in fits.items()}
     rows = [
         {

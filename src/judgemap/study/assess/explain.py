@@ -20,7 +20,6 @@ from judgemap.study.assess.reliability import Reliability, reliability, reliabil
 from judgemap.study.assess.verdict import Subject, Verdict, judge_fit
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.record import NoteKind, json_value
 from judgemap.study.fit.result import Fit
 
@@ -277,10 +276,8 @@ def _fit_on(fit: Fit, kept: IntArray) -> Fit:
         if name in posterior:
             posterior = posterior.assign(**{name: posterior[name] - posterior[name].mean(axis=2, keepdims=True)})
     inside = np.flatnonzero((place[counts.first] >= 0) & (place[counts.second] >= 0))
-    cut = replace(fit, map=part, posterior=posterior, observed_data=fit.observed_data.take("pair", inside))
-    if isinstance(cut, PanelFit):
-        return replace(cut, views=cut.views.take("area", kept))
-    return cut
+    observed, views = fit.observed_data.take("pair", inside), fit.views.take("area", kept)
+    return replace(fit, map=part, posterior=posterior, observed_data=observed, views=views)
 
 
 def _answers_on(data: Comparisons, kept: IntArray) -> Comparisons:
@@ -342,8 +339,7 @@ def _parameter_draws(fit: Fit) -> Iterator[tuple[str, str, FloatArray]]:
         yield f"e^β {name}", f"The odds of being judged riskier, times this for one sd more {name}.", odds
     if fit.settings.covariates:
         yield "R²", "The share of the map that the covariates carry.", fit.carried
-    if isinstance(fit, PanelFit):
-        if fit.settings.differ:
-            yield "σ/α", "How far judges differ, relative to areas.", fit.sigma / fit.alpha
-        if "theta" in fit.posterior or "nu" in fit.posterior:
-            yield "P(tie)", "The probability that two areas of equal risk are called alike.", fit.tie_chance
+    if fit.settings.differ:
+        yield "σ/α", "How far judges differ, relative to areas.", fit.sigma / fit.alpha
+    if "theta" in fit.posterior or "nu" in fit.posterior:
+        yield "P(tie)", "The probability that two areas of equal risk are called alike.", fit.tie_chance

@@ -33,7 +33,6 @@ from judgemap.core.approximate import Gaussian, gaussian
 from judgemap.core.assess.held_out import Bench, Cloud, Kinds, Shared
 from judgemap.core.assess.misfit import mean_squares, share_interval
 from judgemap.core.model.counts import PairCounts, information
-from judgemap.core.model.judges import Parts
 from judgemap.core.model.prior import (
     Covariance,
     FixedVariance,
@@ -46,8 +45,7 @@ from judgemap.core.threads import one_thread
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError
 from judgemap.study.assess.verdict import Grade, judge_convergence
-from judgemap.study.data.comparisons import Comparisons, Outcome
-from judgemap.study.fit.judges import PanelFit
+from judgemap.study.data.comparisons import Comparisons, Outcome, check_map
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import with_answers
 
@@ -76,6 +74,15 @@ def belief_of(fit: Fit) -> Belief:
     return Belief(fit.covariance, InverseGamma() if fit.record.model == "clusters" else fit.settings.variance)
 
 
+def smoothed(fit: Fit) -> FloatArray:
+    """Return the prior correlation of areas, with ρ, if it is inferred, at its median."""
+    C = fit.covariance.matrix
+    if "rho" not in fit.posterior:
+        return C
+    rho = float(np.median(fit.posterior["rho"]))
+    return rho * C + (1 - rho) * np.eye(len(C))
+
+
 def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) -> Gaussian:
     """Fit in milliseconds, starting from a similar fit ``near`` if given."""
     return gaussian(Model(counts, belief.covariance, belief.variance), near)
@@ -85,12 +92,6 @@ def quick_fit(counts: PairCounts, belief: Belief, near: Gaussian | None = None) 
 def whole_fit(data: Comparisons, belief: Belief) -> Gaussian:
     """Quickly fit all decided answers; cached, because judges and halves are both compared with it."""
     return quick_fit(data.counts_of(data.decided), belief)
-
-
-def check_areas(fit: Fit, data: Comparisons) -> None:
-    """Raise a `StudyError` unless a fit and comparisons have the same areas."""
-    if fit.map.ids != data.ids:
-        raise StudyError("the fit and the comparisons are of different areas; read the comparisons with the fit's map")
 
 
 def judge_table(fit: Fit, data: Comparisons) -> "pd.DataFrame":
@@ -109,8 +110,8 @@ def judge_table(fit: Fit, data: Comparisons) -> "pd.DataFrame":
     are nan if there is only one judge.
 
     ``repeats``: how often the same judge decided a pair again; ``consistency``: the share of these with the same answer
-    as before; ``consistency_expected``: the mean of p² + (1 − p)², which a judge who follows the model would reach. A
-    `PanelFit` adds what `judge_columns` says.
+    as before; ``consistency_expected``: the mean of p² + (1 − p)², which a judge who follows the model would reach. If
+    the model tells judges apart, the columns of `judge_columns` follow.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def judge_table(fit: Fit, data: Comparisons) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    check_areas(fit, data)
+    check_map(data, fit.map)
     low, middle, high = time_quartiles(data).T
     return pd.DataFrame(
         {
@@ -144,7 +145,7 @@ def judge_table(fit: Fit, data: Comparisons) -> "pd.DataFrame":
             "seconds_low": low,
             "seconds_high": high,
             **_against_others(data, belief_of(fit)),
-            **(judge_columns(fit, data) if isinstance(fit, PanelFit) else {}),
+            **judge_columns(fit, data),
         }
     )
 
@@ -221,7 +222,7 @@ def surprising_answers(fit: Fit, data: Comparisons, most: int = 30) -> "pd.DataF
     """
     import pandas as pd
 
-    check_areas(fit, data)
+    check_map(data, fit.map)
     first, second, number = data.pairs
     chance = fit.choice_chances(first, second)[number]
     probability = np.where(data.first_won, chance, 1 - chance)
@@ -442,7 +443,7 @@ CHANCES = ("p_reversed", "p_little", "p_another_view")
 PARTS = ("distance", "attention", "side", "lapse", "reach")
 
 
-def judge_columns(fit: PanelFit, data: Comparisons) -> dict[str, FloatArray | list[str]]:
+def judge_columns(fit: Fit, data: Comparisons) -> dict[str, FloatArray | list[str]]:
     """Return those columns of `jm.judge_table` that the model has; nan for judges it does not know.
 
     ``distance`` is the root mean square of u_k over areas, in units of risk; it, ``attention``, ``side``, ``lapse`` and
@@ -474,7 +475,7 @@ def judge_columns(fit: PanelFit, data: Comparisons) -> dict[str, FloatArray | li
     return columns | {"own_share": spread(share), "kind_note": [""] * len(data.judges)}
 
 
-def _chances(fit: PanelFit, kinds: FloatArray) -> FloatArray:
+def _chances(fit: Fit, kinds: FloatArray) -> FloatArray:
     """Return `CHANCES` by judge; what the model says about attention and lapses applies to a judge as modelled."""
     modelled, guessing, upside_down, another_view = kinds.T
     little: list[BoolArray] = []
@@ -489,15 +490,24 @@ def _chances(fit: PanelFit, kinds: FloatArray) -> FloatArray:
     return np.array([upside_down + modelled * turned, guessing + modelled * idle, another_view])
 
 
+SHARED = ("sigma2", "lean", "side_sigma2", "attention_sigma2")
+
+
 def bench_of(fit: Fit, data: Comparisons) -> Bench:
-    """Return what says how probable the answers of each judge of ``data`` were, given the others', by this fit."""
-    if not isinstance(fit, PanelFit):
-        return Bench(data.by_judge(), Parts(), Shared(np.zeros(len(fit.map))), Cloud.of(fit.record.sign * fit.risk))
+    """Return what says how probable the answers of each judge of ``data`` were, given the others', by this fit.
+
+    What all judges share is taken at the medians of the draws.
+    """
     parts, draws = fit.settings.parts(data, fit.covariance, fit.map.graph), fit.strengths
-    return Bench(data.by_judge(), parts, fit.shared, Cloud.of(draws - draws.mean(axis=1, keepdims=True)))
+    sigma2, lean, side, attention = (
+        float(np.median(fit.posterior[name])) if name in fit.posterior else 0.0 for name in SHARED
+    )
+    chance = float(np.median(fit.tie_chance))
+    shared = Shared(np.median(draws, axis=0), chance, sigma2**0.5, lean, side**0.5, attention**0.5)
+    return Bench(data.by_judge(), parts, shared, Cloud.of(draws - draws.mean(axis=1, keepdims=True)))
 
 
-def _weighed(fit: PanelFit, data: Comparisons) -> tuple[FloatArray, FloatArray]:
+def _weighed(fit: Fit, data: Comparisons) -> tuple[FloatArray, FloatArray]:
     """Weigh the `Kinds`, one row per judge of the fit, and return each judge's share; nan for those without answers.
 
     Answers about areas that a judge is unlikely to know say nothing about the judge.
@@ -511,20 +521,21 @@ def _weighed(fit: PanelFit, data: Comparisons) -> tuple[FloatArray, FloatArray]:
     place = {name: code for code, name in enumerate(used.judges)}
     kinds, share = np.full((len(fit.judges), len(Kinds._fields)), np.nan), np.full(len(fit.judges), np.nan)
     with one_thread():
-        bench, own = bench_of(fit, used), fit.judge_covariance.factor
-        belief = Belief(covariance_of(fit.prior_matrix), FixedVariance(1.0))
+        bench, prior = bench_of(fit, used), np.median(fit.alpha) ** 2 * smoothed(fit)
+        own = covariance_of(prior + bench.shared.sigma**2 * fit.view_covariance.matrix).factor
+        belief = Belief(covariance_of(prior), FixedVariance(1.0))
         for code, name in enumerate(fit.judges):
             if name in place:
                 rng = np.random.default_rng(code)
                 others, share[code] = bench.set_aside(place[name])
                 moved = np.abs(others.mean - bench.known.mean) > MOVED * np.linalg.norm(bench.known.root, axis=1)
                 if share[code] > ENTANGLED or moved.any():
-                    others = _fit_others(fit, used, place[name], belief)
+                    others = _fit_others(fit, bench.shared.sigma, used, place[name], belief)
                 kinds[code] = bench.kind_chances(rng, place[name], own, others)
     return kinds, np.minimum(share, 1.0)
 
 
-def _fit_others(fit: PanelFit, data: Comparisons, judge: int, belief: Belief) -> Cloud:
+def _fit_others(fit: Fit, sigma: float, data: Comparisons, judge: int, belief: Belief) -> Cloud:
     """Return what the other judges' answers say about the map, by a quick fit V that pools them.
 
     Where judges differ, an error of one judge's view moves all of their answers: with I_j what judge j's answers know
@@ -536,7 +547,7 @@ def _fit_others(fit: PanelFit, data: Comparisons, judge: int, belief: Belief) ->
     found = quick_fit(data.counts_of(others), belief)
     V, spread = found.covariance, found.covariance.copy()
     if fit.settings.differ:
-        view = fit.shared.sigma * fit.view_covariance.factor
+        view = sigma * fit.view_covariance.factor
         for each in np.unique(data.judge[others & (data.judge >= 0)]):
             known = information(data.counts_of(others & (data.judge == each)), found.mean)
             moved = V @ known @ view
@@ -544,6 +555,6 @@ def _fit_others(fit: PanelFit, data: Comparisons, judge: int, belief: Belief) ->
     return Cloud.around(found.mean, spread)
 
 
-def _draws(fit: PanelFit, name: str) -> FloatArray:
+def _draws(fit: Fit, name: str) -> FloatArray:
     values: FloatArray = fit.posterior[name]
     return values.reshape(-1, values.shape[2])

@@ -31,12 +31,11 @@ from judgemap.errors import StudyError
 from judgemap.study.assess.judges import (
     Belief,
     belief_of,
-    check_areas,
     quick_fit,
+    smoothed,
     whole_fit,
 )
-from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit.judges import PanelFit
+from judgemap.study.data.comparisons import Comparisons, check_map
 from judgemap.study.fit.result import Fit
 
 FEWEST = 10
@@ -126,18 +125,19 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     >>> figures.answers, figures.judges, bool(figures.bayes_low < figures.bayes < figures.bayes_high)
     (1848, 12, True)
     """
-    check_areas(fit, data)
+    check_map(data, fit.map)
     answers = data.where(data.decided)
     with one_thread():
         early, belief, halves = len(answers) < FEWEST, belief_of(fit), np.empty(0)
         if not early:
             halves = split_half(np.random.default_rng(seed), answers, belief, splits, whole_fit(data, belief))
         measured = _measure(answers, halves, fit.risk)
-        if not isinstance(fit, PanelFit) or not fit.settings.differ or early:
+        if not fit.settings.differ or early:
             return measured
         population, rng = fit.strengths, np.random.default_rng([seed, splits])
         # Uncertainty about the map's scale α makes whole draws larger or smaller, which does not affect correlations.
-        other = another_panel(rng, population * (np.median(fit.alpha) / fit.alpha)[:, None], fit.prior_precision)
+        precision = np.linalg.inv(np.median(fit.alpha) ** 2 * smoothed(fit)).astype(np.float64, copy=False)
+        other = another_panel(rng, population * (np.median(fit.alpha) / fit.alpha)[:, None], precision)
         known = squared_correlations(population)
         return replace(measured, population=float(known.mean()), another_panel=float(other.mean()))
 
@@ -181,7 +181,7 @@ def reliability_over_time(
     >>> reliability_over_time(fit, data, seed=1, points=2, splits=4)["answers"].tolist()
     [924, 1848]
     """
-    check_areas(fit, data)
+    check_map(data, fit.map)
     if points < 1:
         raise StudyError(f"there must be at least one point in time, not {points}")
     answers, belief, rng = data.where(data.decided), belief_of(fit), np.random.default_rng(seed)

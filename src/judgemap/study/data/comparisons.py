@@ -371,6 +371,12 @@ class Comparisons(Displayed):
         return kept.where(codes > -2)
 
 
+def check_map(data: Comparisons, areas: Areas) -> None:
+    """Raise a `StudyError` unless the comparisons are of these areas."""
+    if data.ids != areas.ids:
+        raise StudyError("the comparisons are of different areas; read them again, with the same map")
+
+
 def judge_codes(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
     """Assign numbers to the judges in the order in which they first appear; an empty name is −1."""
     judges = tuple(dict.fromkeys(name for name in names if name))

@@ -174,7 +174,8 @@ def run_clusters(data: Comparisons, decided: PairCounts, areas: Areas, run: Run)
     counts = decided if rule is None else data.counts()
     model, build = ClusterModel(counts, prior, rule), CLUSTER_SAMPLERS[settings.sampler]
     draws, seconds = run.timed(lambda rng: sample_clusters(rng, model, run.plan, build, run.cores, run.watch))
-    samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
+    sampling = draws.sampling  # computed before the draws of strengths become draws of risk in place
+    samples = named_draws(areas, draws, data.winner_is)
     labels, n_clusters, log_posterior = draws["labels"], draws["n_clusters"], draws["log_posterior"]
     samples = samples.assign(
         cluster=by_draw(labels.astype(np.int32), "area"),
@@ -186,7 +187,6 @@ def run_clusters(data: Comparisons, decided: PairCounts, areas: Areas, run: Run)
         scalars["θ"] = 2 * np.arctanh(draws["tie_chance"])
         samples = samples.assign(theta=by_draw(scalars["θ"]))
     moving = {name: each for name, each in scalars.items() if np.ptp(each) > 0}
-    sampling = draws.sampling
     diagnostics = diagnose(areas.names, sampling, moving, seconds)
     chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
     record = begin_record(data, counts, areas, run, (draws, seconds))(

@@ -14,16 +14,19 @@ from numpy.typing import NDArray
 from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import FixedVariance, VariancePrior
+from judgemap.core.model.prior import Covariance, FixedVariance, VariancePrior
 from judgemap.core.samplers.diagnostics import Sampling, assess_sampling
 from judgemap.core.samplers.run import Draws
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.geo.maps import Areas
-from judgemap.study.fit.record import Diagnostics
+from judgemap.study.fit.record import Diagnostics, Note
+from judgemap.study.fit.settings import Run
 
 if TYPE_CHECKING:
     import h5netcdf
     import xarray as xr
+
+    from judgemap.core.samplers.sparse.model import Smoother
 
 Array = NDArray[Any]
 MOST_VALUES = 100_000_000
@@ -185,13 +188,22 @@ def _read(group: "h5netcdf.Group") -> Named:
     )
 
 
-def named_draws(areas: Areas, centred: FloatArray, strengths: FloatArray, winner_is: str) -> Named:
-    """Label the draws, and turn strength into risk."""
-    return label_draws(areas, risk_sign(winner_is) * centred, strengths.mean(axis=2))
+class Sampled(NamedTuple):
+    """What a run of a sampler gives: the draws, the seconds they took, and the prior they were made with."""
+
+    run: Run
+    """As it was in the end: on a large map judges may turn out to be alike."""
+    draws: Draws
+    seconds: float
+    prior: "Covariance | Smoother"
+    notes: tuple[Note, ...] = ()
 
 
-def label_draws(areas: Areas, risk: FloatArray, level: FloatArray) -> Named:
-    """Label draws of risk, and of the mean strength."""
+def named_draws(areas: Areas, draws: Draws, winner_is: str) -> Named:
+    """Turn strength into risk in place, and label it, so that a nation's draws are never copied."""
+    level, risk = draws.level, draws.strengths
+    risk -= level[:, :, None].astype(risk.dtype)
+    risk *= risk_sign(winner_is)
     return Named(
         {"risk": by_draw(risk, "area"), "level": by_draw(level)},
         {**_counted(*level.shape), "area": label("area", areas.ids), "name": label("area", areas.names)},

@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from judgemap.core.assess.posterior import risk_sign
-from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.covariates import carried, draw_effects, with_covariates
 from judgemap.core.model.judges import PanelModel, Parts, as_one_judge
+from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import Covariance, Model, independent
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Draws, Plan, Watcher, sample
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean
+from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import differ_note
-from judgemap.study.data.comparisons import Comparisons
+from judgemap.study.data.comparisons import Comparisons, check_map
 from judgemap.study.fit.draws import (
     Named,
+    Sampled,
     by_draw,
     diagnose,
     name_judges,
@@ -32,8 +33,7 @@ from judgemap.study.fit.draws import (
     named_pairs,
     named_statistics,
 )
-from judgemap.study.fit.judges import PanelFit, decided_chance, silent_note
-from judgemap.study.fit.large import run_large
+from judgemap.study.fit.large import sample_large
 from judgemap.study.fit.priors import PLAIN, covariate_matrix, prior_covariance
 from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
 from judgemap.study.fit.result import Fit
@@ -119,8 +119,8 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
     ties
         "model" (Rao and Kupper's rule, if there are ties), "davidson" or "leave-out".
     judges
-        "alike", or "differ": each judge has their own view, and the map is the population's; see `PanelFit`. By default
-        they differ if at least three are named.
+        "alike", or "differ": each judge has their own view, and the map is the population's; see `Fit`. By default they
+        differ if at least three are named.
     disagreement
         When judges differ, their views follow the "map" or are "independent" from area to area.
     side, attention, lapses, reach
@@ -143,7 +143,7 @@ def fit_spatial(  # noqa: PLR0913 - all that can be asked for, so that `help` sh
     Returns
     -------
     Fit
-        A `PanelFit` if the model includes judges, ties or smoothness.
+        The draws, the table of areas, and how they were made.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def fit_standard(  # noqa: PLR0913 - all that can be asked for, so that `help` s
     Returns
     -------
     Fit
-        A `PanelFit` if the model includes judges or ties.
+        As from `fit_spatial`.
 
     Examples
     --------
@@ -275,58 +275,36 @@ def _fit_as(model: str, data: Comparisons, areas: Areas, **given: Any) -> Fit:  
 def fit(run: Run, data: Comparisons, areas: Areas, given: Covariance | None = None) -> Fit:
     """Count, build the model, sample, assess, record. ``given`` is a correlation of areas in place of the prior's."""
     settings = run.settings
-    counts = checked_counts(data, areas)
-    names = settings.covariate_names
-    Z = covariate_matrix(areas, names) if names else None
+    check_map(data, areas)
+    counts = data.counts().decided()
+    Z = covariate_matrix(areas, settings.covariate_names) if settings.covariates else None
     if settings.model == "clusters":
         from judgemap.study.fit.clusters import run_clusters  # compiles its sampler, which other models do not need
 
         return run_clusters(data, counts, areas, run)
     if given is None and settings.takes_sparse(len(areas)):
-        return run_large(data, areas, run)
+        return finish(sample_large(data, areas, run), data, areas)
     if settings.needs_panel(data):
         settings.check_size(len(areas))
     if settings.model == "standard":
-        covariance = independent(len(areas))
+        rest = independent(len(areas))
     else:
-        covariance = prior_covariance(areas, settings.prior or PLAIN, settings.length) if given is None else given
-    if Z is not None:
-        rest, covariance = covariance, with_covariates(covariance, Z)
-        made = _sampled(data, counts, areas, covariance, run)
-        return with_effects(made, rest, Z)
-    return _sampled(data, counts, areas, covariance, run)
+        rest = prior_covariance(areas, settings.prior or PLAIN, settings.length) if given is None else given
+    covariance = rest if Z is None else with_covariates(rest, Z)
+    made = finish(_sampled(data, areas, covariance, run), data, areas).remembering(covariance=covariance)
+    return made if Z is None else with_effects(made, rest, Z)
 
 
-def _sampled(data: Comparisons, counts: PairCounts, areas: Areas, covariance: Covariance, run: Run) -> Fit:
-    """Sample a model whose prior is a matrix, assess, record."""
-    settings, sign, of_panel = run.settings, risk_sign(data.winner_is), run.settings.needs_panel(data)
-    if of_panel and settings.sampler != "hmc":
+def _sampled(data: Comparisons, areas: Areas, covariance: Covariance, run: Run) -> Sampled:
+    """Sample a model whose prior is a matrix."""
+    settings = run.settings
+    if settings.needs_panel(data) and settings.sampler != "hmc":
         text = f"--sampler {settings.sampler} is for one shared view without ties; leave it out"
         raise StudyError(text, field="sampler")
-    parts = settings.parts(data, covariance, areas.graph)
-    used, silent = with_answers(data) if settings.by_judge else (data, ())
-    pairs = data.counts() if parts.ties else counts
+    parts, used = settings.parts(data, covariance, areas.graph), with_answers(data)[0] if settings.by_judge else data
     how = (run.plan, run.cores, run.watch)
     draws, seconds = run.timed(lambda rng: draw_posterior(rng, settings, used, covariance, parts, *how))
-    samples = named_draws(areas, draws.centred, draws.strengths, data.winner_is)
-    samples, scalars = name_scalars(samples, draws, parts.ties, settings.variance)
-    samples = name_judges(samples, draws, used.judges, sign)
-    sampling, strengths = draws.sampling, draws.strengths.reshape(-1, len(areas))
-    chance = decided_chance(draws, parts.ties)
-    record = begin_record(data, pairs, areas, run, (draws, seconds))(
-        correlation=Correlation(covariance.name, covariance.length),
-        notes=(
-            *data_notes(data, pairs, areas, settings.model),
-            *silent_note(silent),
-            *([] if settings.by_judge else differ_note(data, strengths, covariance.matrix, settings.seed, chance)),
-        ),
-        diagnostics=diagnose(areas.names, sampling, scalars, seconds),
-        view=settings.view,
-    )
-    labelled = (areas, samples, named_statistics(draws), named_pairs(areas, pairs), record)
-    views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else Named()
-    made = PanelFit(*labelled, views) if of_panel else Fit(*labelled)
-    return made.remembering(sampling=sampling, covariance=covariance)
+    return Sampled(run, draws, seconds, covariance)
 
 
 def draw_posterior(
@@ -345,6 +323,38 @@ def draw_posterior(
         return sample(rng, Model(pairs, covariance, settings.variance), settings.sampler, plan, cores, watch)
     judged = data.by_judge() if settings.by_judge else as_one_judge(pairs)
     return sample_panel(rng, PanelModel(judged, covariance, settings.variance, parts), plan, cores, watch)
+
+
+def finish(sampled: Sampled, data: Comparisons, areas: Areas) -> Fit:
+    """Assess the draws, name and record them."""
+    run, draws, seconds, prior, notes = sampled
+    settings, rule, sign = run.settings, run.settings.rule(data), risk_sign(data.winner_is)
+    used, silent = with_answers(data) if settings.by_judge else (data, ())
+    pairs = data.counts() if rule else data.counts().decided()
+    views = name_views(areas, draws, used.judges, sign) if "views" in draws.arrays else Named()
+    sampling = draws.sampling
+    samples = named_draws(areas, draws, data.winner_is)  # in place: from here on, the draws are of risk
+    samples, scalars = name_scalars(samples, draws, rule, settings.variance)
+    samples = name_judges(samples, draws, used.judges, sign)
+    if not settings.by_judge:
+        C = prior.matrix if isinstance(prior, Covariance) else None
+        tie_chance = np.median(draws["tie_chance"]) if rule is TieRule.RAO_KUPPER else np.zeros(())
+        risk = samples["risk"].reshape(-1, len(areas))
+        notes += tuple(differ_note(data, risk, C, settings.seed, tie_chance))
+    record = begin_record(data, pairs, areas, run, (draws, seconds))(
+        correlation=Correlation(prior.name, prior.length),
+        notes=(*data_notes(data, pairs, areas, settings.model), *silent_note(silent), *notes),
+        diagnostics=diagnose(areas.names, sampling, scalars, seconds),
+        view=settings.view,
+    )
+    made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)
+    return made.remembering(sampling=sampling)
+
+
+def silent_note(silent: tuple[str, ...]) -> list[Note]:
+    """Name the judges of whom the fit says nothing."""
+    text = f"The fit says nothing about judges who never answered left, right or tie: {quoted(silent, most=5)}."
+    return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []
 
 
 def with_effects(fit: Fit, rest: Covariance, Z: FloatArray) -> Fit:
@@ -367,10 +377,3 @@ CONFOUNDED = (
     "Effects of covariates describe and do not explain: what a covariate shares with the smoothness of the map "
     "(spatial confounding) is divided between the two by the prior, so a small effect is not evidence of none."
 )
-
-
-def checked_counts(data: Comparisons, areas: Areas) -> PairCounts:
-    """Count the decided answers by pair, after checking that the comparisons have these areas."""
-    if data.ids != areas.ids:
-        raise StudyError("the comparisons were read with another map; read them again with this one")
-    return data.counts().decided()

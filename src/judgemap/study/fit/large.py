@@ -8,32 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from judgemap.core.assess.posterior import risk_sign
 from judgemap.core.model.car import IntrinsicCar
 from judgemap.core.model.judges import DISAGREEMENT_SCALE
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import HalfNormal
-from judgemap.core.samplers.run import Draws, Plan, sample_sparse
+from judgemap.core.samplers.run import Plan, sample_sparse
 from judgemap.core.samplers.sparse.model import Field, Independent, SparseModel, views_of
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
-from judgemap.study.assess.checks import DIFFER_DRAWS, differ_note
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.fit.draws import (
-    Named,
-    describe,
-    diagnose,
-    evenly,
-    label_draws,
-    name_scalars,
-    named_pairs,
-    named_statistics,
-)
-from judgemap.study.fit.judges import PanelFit, decided_chance, silent_note
+from judgemap.study.fit.draws import Sampled, describe
 from judgemap.study.fit.priors import PLAIN, smoother_of
-from judgemap.study.fit.record import Correlation, Note, NoteKind, begin_record, data_notes
-from judgemap.study.fit.result import Fit
-from judgemap.study.fit.settings import AS_ASKED, Run, with_answers
+from judgemap.study.fit.record import Note, NoteKind
+from judgemap.study.fit.settings import Run, with_answers
 
 if TYPE_CHECKING:
     from judgemap.core.samplers.sparse.model import Smoother
@@ -100,8 +87,8 @@ def check_memory(n_areas: int, n_answers: int, plan: Plan, memory: float | None 
     return replace(plan, most=min(plan.most, plan.draws + int(more)))
 
 
-def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
-    """Sample, assess, record: as `fitting.fit` does for smaller maps."""
+def sample_large(data: Comparisons, areas: Areas, run: Run) -> Sampled:
+    """Sample a model whose prior is a sparse precision."""
     settings = run.settings
     if settings.sampler != "hmc":
         raise StudyError(
@@ -118,53 +105,27 @@ def run_large(data: Comparisons, areas: Areas, run: Run) -> Fit:
         smoother: Smoother = Independent(len(areas))
     else:
         smoother = smoother_of(areas, settings.prior or PLAIN, settings.length)
-    counts = data.counts() if rule else data.counts().decided()
-    silent: tuple[str, ...] = ()
     if settings.differ:
         from judgemap.core.samplers.sparse.hmc import affordable  # loads numba
 
         settings.check_judges(data)
-        used, silent = with_answers(data)
+        used, _ = with_answers(data)
         model = model_of_judges(used, areas, smoother, run)
         why = "" if affordable(model) else "each compared areas all over a large map"
         if overlap(used) < ENOUGH_OVERLAP:
             why = "hardly two of them compared the same areas"
-        if run.why != AS_ASKED and why:
+        if run.asked.judges is None and why:
             settings = replace(settings, judges="alike")
-            run, silent = replace(run, settings=settings, why=why), ()
+            run = replace(run, settings=settings, why=why)
     if not settings.differ:
+        counts = data.counts() if rule else data.counts().decided()
         model = SparseModel.of_map(counts, smoother, settings.variance, ties=rule is not None)
     draws, seconds = run.timed(lambda rng: sample_sparse(rng, model, run.plan, run.cores, run.watch))
-    begun = begin_record(data, counts, areas, run, (draws, seconds))
-    sampling = draws.sampling  # computed before the draws of strengths become draws of risk in place
-    statistics = named_statistics(draws)
-    samples = named_large_draws(areas, draws, data.winner_is)
-    samples, scalars = name_scalars(samples, draws, rule, settings.variance)
-    risk = samples["risk"]
-    chosen = risk.reshape(-1, len(areas))[evenly(risk.shape[0] * risk.shape[1], DIFFER_DRAWS)]
-    strengths = risk_sign(data.winner_is) * chosen.astype(np.float64)
-    record = begun(
-        correlation=Correlation(smoother.name, smoother.length),
-        notes=(
-            *data_notes(data, counts, areas, settings.model),
-            Note(NoteKind.ENGINE, f"With {len(areas):,} areas, strengths were drawn by the sampler for large maps."),
-            *([Note(NoteKind.DRAWS_KEPT, kept)] if (kept := describe(risk.size)) else []),
-            *silent_note(silent),
-            *(
-                []
-                if settings.differ
-                else differ_note(data, strengths, None, settings.seed, decided_chance(draws, rule))
-            ),
-        ),
-        diagnostics=diagnose(areas.names, sampling, scalars, seconds),
-        view=settings.view,
-    )
-    pairs = named_pairs(areas, counts)
-    if rule is None and not settings.differ:
-        made = Fit(areas, samples, statistics, pairs, record)
-    else:
-        made = PanelFit(areas, samples, statistics, pairs, record, Named())
-    return made.remembering(sampling=sampling)
+    texts = {
+        NoteKind.ENGINE: f"With {len(areas):,} areas, strengths were drawn by the sampler for large maps.",
+        NoteKind.DRAWS_KEPT: describe(draws.strengths.size),
+    }
+    return Sampled(run, draws, seconds, smoother, tuple(Note(kind, text) for kind, text in texts.items() if text))
 
 
 def overlap(data: Comparisons) -> float:
@@ -189,11 +150,3 @@ def model_of_judges(data: Comparisons, areas: Areas, smoother: "Smoother", run: 
         own = IntrinsicCar(views.graph, smoother.scale)
     fields = Field(smoother, settings.variance), Field(own, HalfNormal(DISAGREEMENT_SCALE))
     return SparseModel.of_judges(counts, views, fields, ties=settings.rule(data) is not None)
-
-
-def named_large_draws(areas: Areas, draws: Draws, winner_is: str) -> Named:
-    """Turn strength into risk in place, and label it, so that a nation's draws are never copied."""
-    level, risk = draws.level, draws.strengths
-    risk -= level[:, :, None].astype(risk.dtype)
-    risk *= risk_sign(winner_is)
-    return label_draws(areas, risk, level)

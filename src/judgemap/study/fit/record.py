@@ -173,13 +173,6 @@ class FitRecord:
         return self.settings.plan
 
     @property
-    def of_panel(self) -> bool:
-        """Whether the model includes more about judges, ties or smoothness than the paper's."""
-        settings = self.settings
-        more = settings.by_judge or settings.smoothness == "infer" or self.data.ties > 0
-        return more and self.model != "clusters"
-
-    @property
     def prior(self) -> str:
         """What the prior is called."""
         if self.model == "clusters":

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.special import expit
 
 from judgemap.core.assess import posterior
 from judgemap.core.assess.misfit import Shown
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.covariates import with_covariates
 from judgemap.core.model.graph import AreaGraph
+from judgemap.core.model.judges import Reach as JudgeReach
 from judgemap.core.model.outcomes import TieRule, decided_odds, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
 from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT, Sampling, assess_sampling
@@ -21,20 +23,20 @@ from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, drawn
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.verdict import ENDLESS, Evidence, Reach, Verdict, judge_fit
+from judgemap.study.data.comparisons import Comparisons, check_map
 from judgemap.study.fit.draws import Axed, Named, evenly, read_groups, thinned, write_groups
 from judgemap.study.fit.folder import FIT, new_folder, write_whole
 from judgemap.study.fit.priors import PRIORS, covariate_matrix, prior_covariance
 from judgemap.study.fit.record import FitRecord
-from judgemap.study.fit.settings import FitSettings
+from judgemap.study.fit.settings import FitSettings, View
 
 if TYPE_CHECKING:
     import geopandas
     import pandas as pd
     import xarray as xr
-
-    from judgemap.study.data.comparisons import Comparisons
 
 WORK = 100_000_000
 """The most pairs × draws for which probabilities are computed; beyond that, evenly spaced draws are used."""
@@ -47,7 +49,12 @@ MOST_FAILED = 0.01
 """The share of proposals that may fail: one is rightly rejected, but many leave part of the posterior unseen."""
 MOST_LOGS = 25_000_000
 """The most answers × draws in a log-likelihood, 200 MB; beyond that, evenly spaced draws of each chain are used."""
+KNOWN_DRAWS = 200
+"""From how many draws `Fit.known_areas` is worked out."""
 GROUPS = ("posterior", "sample_stats", "observed_data", "constant_data")
+"""The groups of posterior.nc, beside the judges' ``views``."""
+BY_JUDGE = ("side", "attention", "lapse", "centre", "reach")
+NO_VIEWS = Named()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,15 +62,22 @@ class Fit(Displayed):
     """A fitted model. `areas` is the table to read; `map` holds the areas themselves, `record` how the fit was made.
 
     ``posterior`` holds arrays by name: ``risk`` (chain, draw, area), centred and signed so that high is bad; ``level``,
-    the mean strength, which comparisons cannot determine; and ``alpha2``, the prior variance α². `inference_data` has
-    the same for xarray and ArviZ.
+    the mean strength, which comparisons cannot determine; and ``alpha2``, the prior variance α². If the model has them,
+    it also has ``theta`` (Rao and Kupper's θ) or ``nu`` (Davidson's ν), ``sigma2`` (σ², between judges), ``rho`` (ρ,
+    smoothness), ``lean``, ``side_sigma2``, ``attention_sigma2`` (chain, draw); ``panel_risk`` (chain, draw, area); and
+    ``distance``, ``side``, ``attention``, ``lapse``, ``centre`` (an area's position) and ``reach`` (in borders crossed)
+    (chain, draw, judge). `inference_data` has the same for xarray and ArviZ.
+
+    If judges differ, `areas` and everything derived from it show the population's map, what other judges of the same
+    kind would see on average; `seen_by` gives the same fit with the panel's map, and `judge_maps` each judge's, of
+    which ``views`` has some draws: ``judge_risk`` (sample, judge, area).
 
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> list(fit.areas.columns[:4]), fit.risk.shape
     (['id', 'name', 'risk_median', 'risk_mean'], (200, 77))
-    >>> fit.record.model, fit.record.seed
-    ('spatial', 1)
+    >>> fit.record.view, fit.seen_by("panel").record.view, fit.judge_maps.shape
+    (<View.POPULATION: 'population'>, <View.PANEL: 'panel'>, (924, 8))
     """
 
     map: Areas
@@ -71,11 +85,7 @@ class Fit(Displayed):
     sample_stats: Named
     observed_data: Named
     record: FitRecord
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The groups of posterior.nc."""
-        return GROUPS
+    views: Named = NO_VIEWS
 
     @property
     def settings(self) -> FitSettings:
@@ -120,6 +130,16 @@ class Fit(Displayed):
         """Draws of α, the standard deviation of the prior."""
         return np.sqrt(self.posterior["alpha2"].ravel())
 
+    @property
+    def sigma(self) -> FloatArray:
+        """Draws of σ, the standard deviation between judges, to compare with `alpha`; 0 if judges are alike."""
+        return np.sqrt(self._flat("sigma2")) if self.settings.differ else np.zeros(len(self.risk))
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The names of the judges whose own views or habits the fit says something about."""
+        return tuple(self.posterior["judge"].tolist()) if "judge" in self.posterior else ()
+
     @cached_property
     def areas(self) -> "pd.DataFrame":
         """One row per area: risk and its 95 % interval, rank (1 = highest risk) and its interval, P(in the top ten).
@@ -161,9 +181,8 @@ class Fit(Displayed):
 
     @property
     def strengths(self) -> FloatArray:
-        """Draws of λ, uncentred, (draws, areas)."""
-        level: FloatArray = self.posterior["level"].reshape(-1, 1)
-        return self.record.sign * self.risk + level
+        """Draws of λ, uncentred, (draws, areas); the population's if judges differ."""
+        return self.record.sign * self._population + self._flat("level")[:, None]
 
     @property
     def effects(self) -> "pd.DataFrame":
@@ -191,19 +210,102 @@ class Fit(Displayed):
         return posterior.by_risk(self.areas["risk_median"])
 
     def seen_by(self, view: str) -> "Fit":
-        """Return the same fit with the map of another `View`, if it has one: see `PanelFit.seen_by`.
+        """Return the same fit with the map of the 'population' or of the 'panel', if judges differ; see `View`.
 
         Parameters
         ----------
         view
-            "population", "panel" or "pooled".
+            "population", "panel" or, if judges are alike, "pooled".
         """
-        if view == self.record.view.value:
+        shown = self.record.view.value
+        if view == shown:
             return self
-        raise StudyError(
-            f"this fit has one map for all judges, not one of the {view}; fit with --judges-differ for the "
-            "population's and the panel's"
+        if not self.settings.differ:
+            raise StudyError(
+                f"this fit has one map for all judges, not one of the {view}; fit with --judges-differ for the "
+                "population's and the panel's"
+            )
+        wanted = (View.POPULATION.value, View.PANEL.value)
+        if view not in wanted:
+            raise StudyError(f"there is no view {view!r}{did_you_mean(view, wanted)}; choose one of {quoted(wanted)}")
+        if f"{view}_risk" not in self.posterior:
+            raise StudyError(
+                f"there is no map of the {view}: with {len(self.map):,} areas, each judge has a view of only the part "
+                "they met"
+            )
+        draws = self.posterior.arrays
+        other = self.posterior.without(f"{view}_risk").assign(
+            **{"risk": draws[f"{view}_risk"], f"{shown}_risk": draws["risk"]}
         )
+        made = replace(self, posterior=other, record=replace(self.record, view=View(view)))
+        return made.remembering(covariance=self.covariance, answers=self.answers)
+
+    @property
+    def has_judge_maps(self) -> bool:
+        """Whether each judge's own map is kept; it is not if judges are alike, or there are too many."""
+        return "judge_risk" in self.views
+
+    @cached_property
+    def judge_maps(self) -> "pd.DataFrame":
+        """One row per judge and area: risk as this judge sees it, and its 95 % interval."""
+        import pandas as pd
+
+        risk = self._judge_risk()
+        low, middle, high = np.quantile(risk, [0.025, 0.5, 0.975], axis=0)
+        judges, areas = risk.shape[1:]
+        return pd.DataFrame(
+            {
+                "judge": np.repeat(np.array(self.judges, dtype=object), areas),
+                "id": list(self.map.ids) * judges,
+                "name": list(self.map.names) * judges,
+                "risk_median": middle.ravel(),
+                "risk_mean": risk.mean(axis=0).ravel(),
+                "risk_sd": risk.std(axis=0, ddof=1).ravel(),
+                "risk_low": low.ravel(),
+                "risk_high": high.ravel(),
+            }
+        )
+
+    def judge_map(self, judge: str) -> "pd.DataFrame":
+        """Return the table `areas` as one judge sees it.
+
+        Parameters
+        ----------
+        judge
+            The judge's name.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per area.
+        """
+        if judge not in self.judges:
+            known = did_you_mean(judge, self.judges)
+            raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
+        return self._table(self._judge_risk()[:, self.judges.index(judge)])
+
+    def _judge_risk(self) -> FloatArray:
+        """Draws of every judge's map, (samples, judges, areas)."""
+        if not self.has_judge_maps:
+            many = "there are too many judges to keep a map for each"
+            raise StudyError(
+                f"this fit has no map for each judge: {many if self.settings.differ else 'it treats judges as alike'}"
+            )
+        return self.views["judge_risk"].astype(np.float64)
+
+    def known_areas(self) -> FloatArray:
+        """Return how likely each judge is to know each area, (judges, areas); 1 without ``reach``.
+
+        Returns
+        -------
+        FloatArray
+            Probabilities, in the order of `judges` and of the map's areas.
+        """
+        if not self.settings.reach:
+            return np.ones((len(self.judges), len(self.map)))
+        rows, reach = evenly(len(self.risk), KNOWN_DRAWS), JudgeReach.on(self.map.graph)
+        centre, steps = (self.posterior[each].reshape(-1, len(self.judges)) for each in ("centre", "reach"))
+        return np.mean([reach.known(centre[row], steps[row]) for row in rows], axis=0)
 
     def p_top(self, k: int) -> "pd.Series":
         """P(area is among the k highest risks), by area id.
@@ -265,12 +367,7 @@ class Fit(Displayed):
             chance[part] = self._chosen(rng, d, spread[part], kept).mean(axis=1)
         return chance
 
-    def answer_chances(
-        self,
-        shown: Shown,
-        data: "Comparisons | None",  # noqa: ARG002 - only a PanelFit knows its judges
-        draws: int,
-    ) -> Iterator[FloatArray]:
+    def answer_chances(self, shown: Shown, data: Comparisons | None, draws: int) -> Iterator[FloatArray]:
         """P(the pair's first area is chosen | it is not a tie) for each entry of ``shown``, for some draws.
 
         Parameters
@@ -278,7 +375,7 @@ class Fit(Displayed):
         shown
             The pairs that were shown.
         data
-            The answers that were fitted, if known; by a `PanelFit`, the same judges then answer again.
+            The answers that were fitted, if known; if the model tells judges apart, the same ones then answer again.
         draws
             How many draws to use, evenly spaced.
 
@@ -287,45 +384,76 @@ class Fit(Displayed):
         iterator of numpy.ndarray
             For each draw, a probability for each entry of ``shown``.
         """
+        if data is not None and self.settings.by_judge and (self.has_judge_maps or not self.settings.differ):
+            first, second, sides = shown.first[shown.pair], shown.second[shown.pair], np.where(shown.forward, 1.0, -1.0)
+            rows = self._kept_rows[evenly(len(self._kept_rows), draws)]
+            for won, lost, _ in self._answer_logs(data.where(data.decided), (first, second, sides), rows):
+                yield np.clip(expit(won - lost), 1e-300, 1 - 1e-16)
+            return
         rng, spread = np.random.default_rng(0), self._view_spread(shown.first, shown.second)[shown.pair]
         for row in evenly(len(self.risk), draws):
             strengths = self.record.sign * self._population[row].astype(np.float64)
             d = (strengths[shown.first] - strengths[shown.second])[shown.pair, None]
             yield np.clip(self._chosen(rng, d, spread, slice(row, row + 1))[:, 0], 1e-300, 1 - 1e-16)
 
-    def _chosen(
-        self,
-        rng: np.random.Generator,  # noqa: ARG002 - a PanelFit draws its judges
-        d: np.ndarray,
-        spread: FloatArray,  # noqa: ARG002
-        kept: slice,
-    ) -> FloatArray:
-        """P(first | not a tie) at differences d of strengths, (pairs, draws), seen by judges whose views ``spread``."""
+    def _chosen(self, rng: np.random.Generator, d: np.ndarray, spread: FloatArray, kept: slice) -> FloatArray:
+        """P(first | not a tie) at differences d of strengths, (pairs, draws), seen by judges whose views ``spread``.
+
+        Judges are drawn from the population, another one for each pair and draw.
+        """
+        if spread.any():
+            d = d + spread[:, None] * self.sigma[kept] * rng.standard_normal(d.shape)
+        if self.settings.attention:
+            d = d * (1 + np.sqrt(self._flat("attention_sigma2")[kept]) * rng.standard_normal(d.shape))
+        if self.settings.side:
+            lean = self._flat("lean")[kept] + np.sqrt(self._flat("side_sigma2")[kept]) * rng.standard_normal(d.shape)
+            d = d + rng.choice([-1.0, 1.0], d.shape) * lean
+        if self.settings.lapses:
+            won, lost, _ = (np.exp(each) for each in log_chances(self._rule, d, odds(d), self.tie_chance[kept]))
+            lapse = rng.choice(self._flat("lapse"), d.shape)
+            won, lost = ((1 - lapse) * each + lapse / 2 for each in (won, lost))
+            return won / (won + lost)
         log_odds = decided_odds(d, self.tie_chance[kept]) if self._rule is TieRule.RAO_KUPPER else d
         with np.errstate(over="ignore"):  # for a choice that is all but impossible
-            odds = np.exp(-log_odds)  # the fastest way to a logistic function in NumPy
-        odds += 1
-        return np.reciprocal(odds, out=odds)
+            against = np.exp(-log_odds)  # the fastest way to a logistic function in NumPy
+        against += 1
+        return np.reciprocal(against, out=against)
 
     @property
     def _population(self) -> FloatArray:
         """Draws of the risk that all judges share, (draws, areas)."""
-        return self.risk
+        values = self.posterior["population_risk" if "population_risk" in self.posterior else "risk"]
+        return values.reshape(-1, values.shape[2])
 
-    def _view_spread(self, first: IntArray, second: IntArray) -> FloatArray:  # noqa: ARG002 - only a PanelFit has views
+    @property
+    def view_covariance(self) -> Covariance:
+        """C_u: how a judge's views of two areas are correlated."""
+        return self.covariance if self.settings.disagreement == "map" else independent(len(self.map))
+
+    def _view_spread(self, first: IntArray, second: IntArray) -> FloatArray:
         """How far a judge's view of a difference is from the population's, relative to σ; 0 if judges are alike."""
-        return np.zeros(len(first))
+        if not self.settings.differ:
+            return np.zeros(len(first))
+        if len(self.map) > DENSE:
+            return np.full(len(first), np.sqrt(2))
+        C = self.view_covariance.matrix
+        return np.sqrt(C[first, first] + C[second, second] - 2 * C[first, second])
 
     def _spread_around_mean(self) -> FloatArray:
-        """Return the same for the difference between an area and the average one."""
-        return np.zeros(len(self.map))
+        """Return the same for the difference between an area and the average one; 0 on the panel's map too."""
+        if self.record.view is not View.POPULATION:
+            return np.zeros(len(self.map))
+        if len(self.map) > DENSE:
+            return np.ones(len(self.map))
+        C = self.view_covariance.matrix
+        return np.sqrt(np.diag(C) - 2 * C.mean(axis=1) + C.mean())
 
     @cached_property
-    def answers(self) -> "Comparisons | None":
+    def answers(self) -> Comparisons | None:
         """The comparisons that the fit was made from; None if it was read from a folder, which does not keep them."""
         return None
 
-    def log_likelihood(self, data: "Comparisons") -> "xr.DataArray":
+    def log_likelihood(self, data: Comparisons) -> "xr.DataArray":
         """Return the log-probability of each answer, given each draw; when judges differ, given the judge's own map.
 
         Parameters
@@ -339,12 +467,14 @@ class Fit(Displayed):
             Dimensions (chain, draw, answer). The answers are those that the model uses, in the order of the table:
             ``answer`` is their position in it. With many answers, or if judges differ, only some draws are used.
         """
-        if data.ids != self.map.ids:
-            raise StudyError("the comparisons were read with another map than the fit's; read them again with its map")
+        check_map(data, self.map)
         used = data.decided | data.tied if self._rule is not None else data.decided
         answers, rows = data.where(used), self._rows_by_chain(int(used.sum()))
-        values = np.empty((rows.size, int(used.sum())))
-        for place, chances in enumerate(self._answer_logs(answers, rows.ravel())):
+        if self.settings.differ and not self.has_judge_maps:
+            raise StudyError("there are too many judges to keep a map for each, so no answer's chance can be told")
+        values, on_the_left = np.empty((rows.size, int(used.sum()))), np.ones(len(answers))
+        logs = self._answer_logs(answers, (answers.left, answers.right, on_the_left), rows.ravel())
+        for place, chances in enumerate(logs):
             values[place] = np.choose(answers.outcome, chances)  # left, right, tie
         import xarray as xr
 
@@ -356,10 +486,54 @@ class Fit(Displayed):
         )
 
     def _rows_by_chain(self, answers: int) -> IntArray:
-        """Choose draws for a log-likelihood, by their positions among all, (chains, draws)."""
+        """Choose complete draws for a log-likelihood, by their positions among all, (chains, draws)."""
         chains, draws = self.posterior.sizes["chain"], self.posterior.sizes["draw"]
-        kept = evenly(draws, max(1, MOST_LOGS // (chains * max(answers, 1))))
-        return np.arange(chains)[:, None] * draws + kept
+        by_chain = [self._kept_rows[self._kept_rows // draws == chain] for chain in range(chains)]
+        fewest = min(len(each) for each in by_chain)
+        if not self.settings.differ:
+            fewest = min(fewest, max(1, MOST_LOGS // (chains * max(answers, 1))))
+        return np.array([each[evenly(len(each), fewest)] for each in by_chain], dtype=np.int64).reshape(-1, fewest)
+
+    @property
+    def _kept_rows(self) -> IntArray:
+        """The positions of the draws that are complete: those of which each judge's map was kept."""
+        return self.views["sample"] if self.has_judge_maps else np.arange(len(self.risk))
+
+    def _answer_logs(
+        self, answers: Comparisons, pairs: tuple[IntArray, IntArray, FloatArray], rows: IntArray
+    ) -> Iterator[tuple[FloatArray, ...]]:
+        """Yield log P(first), log P(second) and log P(tie) of each answer by its own judge, for some complete draws.
+
+        ``pairs`` has the first and the second area of each answer, and 1 if the first was on the left, or −1.
+        """
+        first, second, sides = pairs
+        place = {name: code for code, name in enumerate(self.judges)}
+        judge = np.array([place.get(name, 0) for name in [*answers.judges, ""]], dtype=np.int64)[answers.judge]
+        by_judge = {
+            name: self.posterior[name].reshape(-1, len(self.judges)) for name in BY_JUDGE if name in self.posterior
+        }
+        population, tie_chance = self._population, self.tie_chance
+        reach = JudgeReach.on(self.map.graph) if self.settings.reach else None
+        for row, at in zip(rows, np.searchsorted(self._kept_rows, rows), strict=True):
+            if self.settings.differ:
+                risk = self.views["judge_risk"][at].astype(np.float64)
+                d = self.record.sign * (risk[judge, first] - risk[judge, second])
+            else:
+                d = self.record.sign * (population[row, first] - population[row, second])
+            if "attention" in by_judge:
+                d = d * by_judge["attention"][row, judge]
+            if reach is not None:
+                known = reach.known(by_judge["centre"][row], by_judge["reach"][row])
+                d = d * (known[judge, first] & known[judge, second])
+            if "side" in by_judge:
+                d = d + sides * by_judge["side"][row, judge]
+            logs = log_chances(self._rule, d, odds(d), tie_chance[row])
+            if "lapse" in by_judge:
+                lapse = by_judge["lapse"][row, judge]
+                guessed = (lapse / 2, lapse / 2, 0.0)
+                mixed = ((1 - lapse) * np.exp(log) + guess for log, guess in zip(logs, guessed, strict=True))
+                logs = tuple(np.log(np.maximum(each, 1e-300)) for each in mixed)
+            yield logs
 
     @property
     def _rule(self) -> TieRule | None:
@@ -377,18 +551,21 @@ class Fit(Displayed):
 
     @property
     def words(self) -> str:
-        """What the model says about ties, in a sentence; empty if it has none."""
-        return tie_sentence(self.tie_chance) if self._rule is not None else ""
+        """What the model says about judges, ties and smoothness: medians and 95 % intervals, in a sentence or more."""
+        texts = []
+        if self.settings.differ:
+            ratio = interval_words(self.sigma / self.alpha)
+            texts.append(f"Judges' views differ from the population's by {ratio} of the map's own spread (σ/α).")
+        if self._rule is not None:
+            texts.append(f"Two areas of equal risk tie with probability {interval_words(self.tie_chance)}.")
+        if "rho" in self.posterior:
+            texts.append(f"Of the map's variance, {interval_words(self._flat('rho'))} is smooth (ρ).")
+        if "lean" in self.posterior:
+            texts.append(f"The judges' mean lean to the left is {interval_words(self._flat('lean'))} in log-odds.")
+        return " ".join(texts)
 
     def _flat(self, name: str) -> FloatArray:
         return self.posterior[name].ravel()
-
-    def _answer_logs(self, answers: "Comparisons", rows: IntArray) -> Iterator[tuple[FloatArray, ...]]:
-        """Yield log P(left), log P(right) and log P(tie) of each answer, for each of some draws."""
-        risk, chance = self.risk, self.tie_chance
-        for row in rows:
-            eta = self.record.sign * (risk[row, answers.left] - risk[row, answers.right])
-            yield log_chances(self._rule, eta, odds(eta), chance[row])
 
     @cached_property
     def inference_data(self) -> "xr.DataTree":
@@ -559,9 +736,11 @@ class Fit(Displayed):
             frame.to_file(folder / "areas.geojson", driver="GeoJSON", COORDINATE_PRECISION=6)
         if self.map.figures is not None:
             (folder / "figures.csv").write_text(self.map.figures.to_csv(), encoding="utf-8")
-        groups = {group: self._group(group) for group in self.groups}
-        groups["posterior"] = thinned(self.posterior)
+        groups = {group: self._group(group) for group in GROUPS} | {"posterior": thinned(self.posterior)}
+        groups |= {"views": self.views} if self.views.arrays else {}
         write_groups(folder / "posterior.nc", groups, self._attributes())
+        if self.has_judge_maps:
+            self.judge_maps.to_csv(folder / "judge_maps.csv", index=False)
         (folder / FIT[0]).write_text(self._record_text(), encoding="utf-8")
 
     def _record_text(self) -> str:
@@ -577,6 +756,12 @@ class Fit(Displayed):
         return {"inference_library": "judgemap", "judgemap": json.dumps(made, ensure_ascii=False)}
 
 
+def check_fits(*fits: Fit) -> None:
+    """Raise a `StudyError` unless all fits are of the same areas."""
+    if len({fit.map.ids for fit in fits}) > 1:
+        raise StudyError("these fits are of different areas; compare fits of one study")
+
+
 def load_fit(folder: str | Path) -> Fit:
     """Read a fit back exactly from the folder that `Fit.save` wrote.
 
@@ -588,7 +773,7 @@ def load_fit(folder: str | Path) -> Fit:
     Returns
     -------
     Fit
-        A `PanelFit` or `ClusterFit` if it was one.
+        A `ClusterFit` if it was one.
 
     Examples
     --------
@@ -600,7 +785,7 @@ def load_fit(folder: str | Path) -> Fit:
     True
     """
     folder = Path(folder)
-    if not (folder / "fit.json").is_file():
+    if not (folder / FIT[0]).is_file():
         raise StudyError(f"{folder} holds no fit (there is no fit.json in it); make one with 'judgemap fit'")
     try:
         return _load(folder)
@@ -613,11 +798,16 @@ def load_fit(folder: str | Path) -> Fit:
 
 def _load(folder: Path) -> Fit:
     groups = read_groups(folder / "posterior.nc")
-    record = FitRecord.from_dict(json.loads((folder / "fit.json").read_text(encoding="utf-8")))
-    samples = groups["posterior"]
+    record = FitRecord.from_dict(json.loads((folder / FIT[0]).read_text(encoding="utf-8")))
+    samples, outlines = groups["posterior"], None
     ids, names = (tuple(samples[column].tolist()) for column in ("area", "name"))
+    if (folder / "areas.geojson").exists():
+        import geopandas as gpd
+
+        frame = gpd.read_file(folder / "areas.geojson")
+        outlines = frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
     graph = AreaGraph(len(ids), groups["constant_data"]["edges"])
-    areas = Areas(ids, names, graph, _geometry(folder, ids), record.bridges)
+    areas = Areas(ids, names, graph, outlines, record.bridges)
     if (folder / "figures.csv").exists():
         areas = areas.with_figures(folder / "figures.csv")
     kind = Fit
@@ -625,33 +815,14 @@ def _load(folder: Path) -> Fit:
         from judgemap.study.fit.clusters import ClusterFit
 
         kind = ClusterFit
-    if record.of_panel:
-        from judgemap.study.fit.judges import PanelFit
-
-        observed = groups["observed_data"]
-        return PanelFit(areas, samples, groups["sample_stats"], observed, record, groups["views"])
-    return kind(areas, samples, groups["sample_stats"], groups["observed_data"], record)
-
-
-def _geometry(folder: Path, ids: tuple[str, ...]) -> Any:  # noqa: ANN401 - a GeoSeries, or None without a map
-    path = folder / "areas.geojson"
-    if not path.exists():
-        return None
-    import geopandas as gpd
-
-    frame = gpd.read_file(path)
-    return frame.set_index(frame["id"].astype(str)).loc[list(ids)].geometry.reset_index(drop=True)
+    observed, views = groups["observed_data"], groups.get("views", NO_VIEWS)
+    return kind(areas, samples, groups["sample_stats"], observed, record, views)
 
 
 def interval_words(draws: FloatArray) -> str:
     """Write the median of some draws, and their 95 % interval."""
     low, middle, high = np.quantile(draws, [0.025, 0.5, 0.975])
     return f"{middle:.2f} (95 % interval {low:.2f} to {high:.2f})"
-
-
-def tie_sentence(chances: FloatArray) -> str:
-    """Say how readily judges call two areas the same."""
-    return f"Two areas of equal risk tie with probability {interval_words(chances)}."
 
 
 def _round_up(draws: float) -> int:

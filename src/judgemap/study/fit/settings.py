@@ -56,8 +56,6 @@ JUDGE_OPTIONS = ("ties", "judges", "disagreement", *EFFECTS, "smoothness")
 """The settings about judges, ties and smoothness."""
 PAPER: dict[str, Any] = {"prior": "communicability", "judges": "alike", "chi": 0.1, "omega": 0.1}
 """What the paper's model has in place of the plain fit's car, judges by the data, and half-normal prior of α."""
-AS_ASKED = "as asked"
-"""Why judges differ or are alike, if a setting says so."""
 FEWEST_JUDGES = 3
 """From this many named judges on, the plain fit lets them differ: two cannot show how far people differ."""
 CLUSTER_OPTIONS = ("affinity", "length", "beta", "mu0", "kappa0", "a0", "b0")
@@ -471,7 +469,7 @@ class FitSettings:
         if self.model == "clusters":
             return self, ""
         if self.judges is not None:
-            judges, why = self.judges, AS_ASKED
+            judges, why = self.judges, "as asked"
         elif self.as_in_paper:
             judges, why = "alike", "as in the paper"
         else:
@@ -660,7 +658,7 @@ class FitSettings:
         if watch is not None and not callable(watch):
             raise StudyError(f"watch must be a function, which is called with the draws so far, received {watch!r}")
         chosen, why = self.chosen_for(data, len(areas))
-        run = Run(chosen, chosen.plan_for(len(areas)), cores, memory, watch, why)
+        run = Run(self, chosen, why, chosen.plan_for(len(areas)), cores, memory, watch)
         return fit(run, data, areas, covariance).remembering(answers=data)
 
     def options(self) -> list[str]:
@@ -731,13 +729,15 @@ DEFAULTS: dict[str, object] = {each.name: each.default for each in fields(FitSet
 class Run:
     """One run of some settings on one map: how much is drawn, with what, and who watches."""
 
+    asked: FitSettings
+    """What somebody asked for; ``settings`` have what was left open filled in."""
     settings: FitSettings
-    plan: Plan
-    cores: int = 1
-    memory: float | None = None
-    watch: Watcher | None = None
-    why: str = ""
+    why: str
     """Why judges differ or are alike."""
+    plan: Plan
+    cores: int
+    memory: float | None
+    watch: Watcher | None
 
     def timed(self, sampling: Callable[[np.random.Generator], Draws]) -> tuple[Draws, float]:
         """Sample, and return the draws and all seconds they took; if sampling breaks down, say so in a sentence."""

@@ -27,7 +27,6 @@ from judgemap.study.assess.explain import FIGURES, Explanation, of_clusters, par
 from judgemap.study.assess.explain import LARGE as EXPLAINED
 from judgemap.study.assess.findings import RiskRow
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.large import GIGABYTE, check_memory, free_memory, needed_memory
 from judgemap.study.fit.record import json_value
 from judgemap.study.fit.result import Fit
@@ -143,7 +142,7 @@ def keep(run: FitRun, fit: Fit) -> None:
 
 def population_of(fit: Fit) -> Known | None:
     """Return what the adaptive design needs from a fit in which judges differ; None for any other."""
-    if not isinstance(fit, PanelFit) or "panel_risk" not in fit.posterior:  # without it, the map is too large
+    if "panel_risk" not in fit.posterior:  # judges are alike, or the map is too large
         return None
     strengths, sigma = fit.strengths, float(np.median(fit.sigma))
     return Known(strengths.mean(axis=0), np.cov(strengths, rowvar=False), sigma**2 * fit.view_covariance.matrix)
@@ -255,7 +254,7 @@ def _view(subject: Subject) -> None:
 
 def views_of(run: FitRun, fit: Fit, data: "Comparisons") -> Iterator[FitView]:
     """Make the panel's map and, if the fit has them, each judge's."""
-    if not isinstance(fit, PanelFit):
+    if not fit.settings.differ:
         return
     seen = Explanation(fit.seen_by(View.PANEL), data)
     findings = json_value({"top": seen.top, "density": seen.density, "risk_edges": seen.risk_edges}, FIGURES)

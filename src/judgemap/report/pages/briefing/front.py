@@ -24,7 +24,6 @@ from judgemap.study.assess.beside import ByRegion
 from judgemap.study.assess.comparing import leaders
 from judgemap.study.assess.verdict import Grade, Subject, Verdict
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.record import NoteKind
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import View
@@ -354,7 +353,7 @@ def _left_out(fit: Fit) -> Point:
 
 
 def _whose(fit: Fit) -> Point:
-    if isinstance(fit, PanelFit) and fit.settings.differ:
+    if fit.settings.differ:
         return "Whose view it is", f"{fit.record.view.words} {_sample(fit)}"
     many = fit.record.data.judges != 1
     first = "that all judges see the same order of areas, and" if many else "that"
@@ -366,7 +365,7 @@ def _whose(fit: Fit) -> Point:
     )
 
 
-def _sample(fit: PanelFit) -> str:
+def _sample(fit: Fit) -> str:
     """Say what a sample of judges can and cannot tell us."""
     judges, ratio = counted(fit.record.data.judges, "judge"), float(np.median(fit.sigma / fit.alpha))
     if fit.record.view is View.PANEL:

@@ -9,7 +9,6 @@ import numpy as np
 from judgemap.core.model.prior import FixedVariance, HalfNormal
 from judgemap.report.words.text import counted, listed
 from judgemap.study.fit.clusters import ClusterFit
-from judgemap.study.fit.judges import PanelFit
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import EFFECTS
 
@@ -79,10 +78,7 @@ def _model(fit: Fit) -> str:
 
 def _panel(fit: Fit) -> str:
     """Say what is assumed about judges and ties, and whose view the map shows; empty for the paper's model."""
-    if not isinstance(fit, PanelFit):
-        return " Ties are part of the model (Rao and Kupper, 1967)." if "theta" in fit.posterior else ""
-    settings = fit.settings
-    sentences = []
+    settings, sentences = fit.settings, list[str]()
     if fit.record.data.ties:
         rule = "Davidson, 1970" if settings.ties == "davidson" else "Rao and Kupper, 1967"
         sentences.append(f"Ties are part of the model ({rule}).")
@@ -97,7 +93,8 @@ def _panel(fit: Fit) -> str:
             "The covariance of λ is α²(ρC + (1 − ρ)I), ρ uniform; each area's own part is Student's t with 4 degrees "
             "of freedom."
         )
-    return " ".join(["", *sentences, fit.record.view.words, fit.words]).rstrip()
+    seen = [fit.record.view.words, fit.words] if sentences and fit.record.model != "clusters" else []
+    return " ".join(["", *sentences, *seen]).rstrip()
 
 
 def _prior(fit: Fit) -> str:
