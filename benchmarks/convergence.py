@@ -20,18 +20,7 @@ import numpy as np
 import judgemap as jm
 from judgemap.core.model.car import intrinsic_car
 from judgemap.core.model.counts import count_judged
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    Panel,
-    PanelModel,
-    Parts,
-    Reach,
-    Side,
-    Smoothness,
-    answer,
-)
+from judgemap.core.model.judges import Panel, PanelModel, Parts, Reach, answer
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import HalfNormal, independent
 from judgemap.core.samplers.judges.hmc import sample_panel
@@ -42,8 +31,8 @@ RESULTS = Path(__file__).parent / "results" / "convergence.json"
 ALPHA, SIGMA = 2.0, 1.0
 AREAS = jm.chicago()
 C = intrinsic_car(AREAS.graph)
-DIFFER = Parts(disagreement=Disagreement(C))
-TIES = Parts(TieRule.RAO_KUPPER, disagreement=Disagreement(C))
+DIFFER = Parts(disagreement=C)
+TIES = Parts(TieRule.RAO_KUPPER, disagreement=C)
 FIRST_ODD = 25
 """Seed 0 of the panels with three odd judges is this seed of `panels.py`; its 31 and 37 have two modes."""
 MOST = np.r_[0.9, np.full(11, 0.1 / 11)]
@@ -87,16 +76,16 @@ KINDS: dict[str, Callable[[int], PanelModel]] = {
     "differ, 50 judges, ties": partial(panel, judges=50, parts=TIES),
     "one judge has nine answers in ten": partial(panel, shares=MOST),
     "60 answers of 6 judges, ties": partial(panel, judges=6, answers=60, parts=TIES),
-    "independent disagreement": partial(panel, parts=Parts(disagreement=Disagreement(independent(len(AREAS))))),
-    "attention, two judges odd": partial(
-        panel, judges=20, parts=Parts(disagreement=Disagreement(C), attention=Attention()), odd=2
-    ),
+    "independent disagreement": partial(panel, parts=Parts(disagreement=independent(len(AREAS)))),
+    "attention, two judges odd": partial(panel, judges=20, parts=Parts(disagreement=C, attention=True), odd=2),
     "attention, three of 23 judges odd": lambda seed: three_odd(np.random.default_rng([FIRST_ODD + seed, 7])),
-    "smoothness": partial(panel, parts=Parts(smoothness=Smoothness(), disagreement=Disagreement(C))),
+    "smoothness": partial(panel, parts=Parts(smoothness=True, disagreement=C)),
     "all options but reach": partial(
-        panel, judges=20, parts=Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(C), Side(), Attention(), Lapses())
+        panel,
+        judges=20,
+        parts=Parts(TieRule.RAO_KUPPER, smoothness=True, disagreement=C, side=True, attention=True, lapses=True),
     ),
-    "reach": partial(panel, parts=Parts(disagreement=Disagreement(C), reach=Reach.on(AREAS.graph))),
+    "reach": partial(panel, parts=Parts(disagreement=C, reach=Reach.on(AREAS.graph))),
 }
 
 

@@ -18,7 +18,7 @@ from scipy.spatial import Delaunay
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts
+from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import (
     InverseGamma,
@@ -45,7 +45,7 @@ def simulated(n_areas: int, judges: int, answers: int, ties: TieRule | None, *, 
     if differ:
         panel = panel._replace(views=1.5 * C.draw(rng, judges))
     counts = simulate_panel(rng, panel, ties, np.full(judges, answers))
-    return PanelModel(counts, C, InverseGamma(), Parts(ties, disagreement=Disagreement(C) if differ else None))
+    return PanelModel(counts, C, InverseGamma(), Parts(ties, disagreement=C if differ else None))
 
 
 def report(name: str, draws: Draws, seconds: float) -> dict[str, float]:

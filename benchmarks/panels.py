@@ -19,13 +19,7 @@ import numpy as np
 
 import judgemap as jm
 from judgemap.core.assess.held_out import Bench, Cloud, Shared
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Panel,
-    PanelModel,
-    Parts,
-)
+from judgemap.core.model.judges import Panel, PanelModel, Parts
 from judgemap.core.model.prior import (
     Covariance,
     InverseGamma,
@@ -70,7 +64,7 @@ def covered(seed: int) -> list[dict[str, float | str]]:
         rng = np.random.default_rng([seed, judges, round(100 * ratio)])
         panel = drawn(rng, C, judges, ratio)
         counts = simulate_panel(rng, panel, None, unequal(judges))
-        differ = PanelModel(counts, C, InverseGamma(), Parts(disagreement=Disagreement(C)))
+        differ = PanelModel(counts, C, InverseGamma(), Parts(disagreement=C))
         fits = {
             "differ": sample_panel(rng, differ, plan=PLAN),
             "alike": sample(rng, Model(counts.pairs(), C, InverseGamma()), plan=PLAN),
@@ -88,7 +82,7 @@ def three_odd(rng: np.random.Generator) -> PanelModel:
     panel.attention[ORDINARY : ORDINARY + 2] = 0.0, -1.0
     panel.views[ORDINARY + 2] = ALPHA * C.draw(rng, 1)[0] - panel.strengths
     counts = simulate_panel(rng, panel, None, np.full(panel.n_judges, EACH))
-    return PanelModel(counts, C, InverseGamma(), Parts(disagreement=Disagreement(C), attention=Attention()))
+    return PanelModel(counts, C, InverseGamma(), Parts(disagreement=C, attention=True))
 
 
 def suspected(seed: int) -> list[list[float]]:

@@ -5,7 +5,7 @@ from scipy.spatial import Delaunay
 from scipy.special import chdtrc
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Panel, Smoothness
+from judgemap.core.model.judges import ATTENTION_SCALE, DISAGREEMENT_SCALE, LAPSE_REST, LOCAL_SHAPE, SIDE_SCALE, Panel
 from judgemap.core.model.prior import FixedVariance, HalfNormal
 
 
@@ -48,7 +48,7 @@ def matrix_of(design):
 
 def draw_local(rng, size):
     """Draw ψ from its prior."""
-    return (Smoothness.shape - 1) / rng.standard_gamma(Smoothness.shape, size)
+    return (LOCAL_SHAPE - 1) / rng.standard_gamma(LOCAL_SHAPE, size)
 
 
 def draw_panel(rng, covariance, variance, parts, n_judges):
@@ -57,26 +57,26 @@ def draw_panel(rng, covariance, variance, parts, n_judges):
     tau = float(np.log(variance.value)) if isinstance(variance, FixedVariance) else variance.terms.draw(rng)
     scales["log_variance"] = tau
     strengths, local = covariance.draw(rng, 1)[0], None
-    if parts.smoothness is not None:
+    if parts.smoothness:
         rho, local = float(rng.random()), draw_local(rng, len(strengths))
         scales["smoothness"] = rho
         strengths = np.sqrt(rho) * strengths + np.sqrt((1 - rho) * local) * rng.standard_normal(len(strengths))
     views, zeros = np.zeros((n_judges, covariance.n_areas)), np.zeros(n_judges)
     if parts.disagreement is not None:
-        scales["log_disagreement"] = HalfNormal(parts.disagreement.scale).terms.draw(rng)
-        views = np.exp(scales["log_disagreement"] / 2) * parts.disagreement.covariance.draw(rng, n_judges)
+        scales["log_disagreement"] = HalfNormal(DISAGREEMENT_SCALE).terms.draw(rng)
+        views = np.exp(scales["log_disagreement"] / 2) * parts.disagreement.draw(rng, n_judges)
     if parts.ties is not None:
         scales["tie_chance"] = float(rng.random())
     side, attention, lapse = zeros, np.ones(n_judges), zeros
-    if parts.side is not None:
+    if parts.side:
         scales["lean"] = float(rng.standard_normal())
-        scales["log_side"] = _log_half_cauchy(rng, parts.side.scale)
+        scales["log_side"] = _log_half_cauchy(rng, SIDE_SCALE)
         side = scales["lean"] + np.exp(scales["log_side"] / 2) * rng.standard_normal(n_judges)
-    if parts.attention is not None:
-        scales["log_attention"] = _log_half_cauchy(rng, parts.attention.scale)
+    if parts.attention:
+        scales["log_attention"] = _log_half_cauchy(rng, ATTENTION_SCALE)
         attention = 1 + np.exp(scales["log_attention"] / 2) * rng.standard_normal(n_judges)
-    if parts.lapses is not None:
-        lapse = rng.beta(1.0, parts.lapses.rest, n_judges)
+    if parts.lapses:
+        lapse = rng.beta(1.0, LAPSE_REST, n_judges)
     known = None
     if parts.reach is not None:
         log_prior = parts.reach.log_prior

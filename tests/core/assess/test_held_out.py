@@ -6,7 +6,7 @@ from scipy.special import log_ndtr, logsumexp
 
 from judgemap.core.assess.held_out import Shared, _factor, log_probability, rows_of
 from judgemap.core.model.counts import count_judged
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Side
+from judgemap.core.model.judges import Parts
 from judgemap.core.model.outcomes import Answers, TieRule, log_likelihood
 from judgemap.core.model.prior import independent
 
@@ -42,10 +42,10 @@ def exact(parts, at):
         if each is not None
     )
     d = at.strengths[0] - at.strengths[1] + (np.sqrt(2) * at.sigma * view if parts.disagreement is not None else 0.0)
-    a = 1 + at.attention_sd * attention if parts.attention is not None else 1.0
-    b = at.lean + at.side_sd * side if parts.side is not None else 0.0
+    a = 1 + at.attention_sd * attention if parts.attention else 1.0
+    b = at.lean + at.side_sd * side if parts.side else 0.0
     x = 2.0 * counts.first_left - 1
-    lapse = -np.expm1(log_ndtr(-score) / 4.0) if parts.lapses is not None else np.zeros(1)
+    lapse = -np.expm1(log_ndtr(-score) / 4.0) if parts.lapses else np.zeros(1)
     eta = a * d + x[:, None] * b + np.zeros(len(score))
     y = Answers(*(each[:, None].astype(float) for each in (counts.wins, counts.n - counts.wins, counts.ties)))
     rows = log_likelihood(y, parts.ties, eta, np.array([at.tie_chance]), np.broadcast_to(lapse, eta.shape[1:])[None, :])
@@ -55,12 +55,12 @@ def exact(parts, at):
 MODELS = {
     "alike": Parts(),
     "ties": Parts(ties=TieRule.RAO_KUPPER),
-    "views": Parts(disagreement=Disagreement(PAIR)),
-    "views and ties": Parts(ties=TieRule.DAVIDSON, disagreement=Disagreement(PAIR)),
-    "side": Parts(side=Side()),
-    "attention": Parts(attention=Attention()),
-    "lapses": Parts(lapses=Lapses()),
-    "views, side and attention": Parts(disagreement=Disagreement(PAIR), side=Side(), attention=Attention()),
+    "views": Parts(disagreement=PAIR),
+    "views and ties": Parts(ties=TieRule.DAVIDSON, disagreement=PAIR),
+    "side": Parts(side=True),
+    "attention": Parts(attention=True),
+    "lapses": Parts(lapses=True),
+    "views, side and attention": Parts(disagreement=PAIR, side=True, attention=True),
 }
 
 

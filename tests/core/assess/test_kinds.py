@@ -12,13 +12,13 @@ from judgemap.core.assess.held_out import ODD, Bench, Cloud, Shared
 from judgemap.core.assess.misfit import differ_share
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, Parts
+from judgemap.core.model.judges import Panel, Parts
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
 C = communicability(delaunay_map(20))
 KINDS = ("modelled", "little", "reversed", "another_view")
-PARTS = Parts(disagreement=Disagreement(C))
+PARTS = Parts(disagreement=C)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def panel():
 
 def weigh(panel, parts=PARTS, judges=range(12)):
     counts, strengths = panel
-    shared = Shared(strengths, sigma=0.5, attention_sd=float(parts.attention is not None))
+    shared = Shared(strengths, sigma=0.5, attention_sd=float(parts.attention))
     bench, own = Bench(counts, parts, shared, Cloud(strengths, np.zeros((20, 0)))), np.sqrt(9.25) * C.factor
     return np.array([bench.kind_chances(np.random.default_rng(k), k, own, bench.set_aside(k)[0]) for k in judges])
 
@@ -48,10 +48,10 @@ def test_each_kind_is_told(panel):
 
 
 def test_a_model_with_attention_or_lapses_has_room_for_two_kinds(panel):
-    with_attention = weigh(panel, replace(PARTS, attention=Attention()))
+    with_attention = weigh(panel, replace(PARTS, attention=True))
     assert (with_attention[:9, 3] < 0.2).all()
     assert (with_attention[9:, 3] > 0.8).all()
-    with_lapses = weigh(panel, replace(PARTS, lapses=Lapses()), [0, 6])
+    with_lapses = weigh(panel, replace(PARTS, lapses=True), [0, 6])
     assert with_lapses[0, 0] > 0.8
     assert with_lapses[1, 2] > 0.8
 
@@ -110,7 +110,7 @@ ANSWERS = np.array([150, 60, 40, 30, 30, 20])
 
 def share(rng, ratio):
     """The test's share for a panel with σ/α of this ratio, α = 2."""
-    parts = Parts(disagreement=Disagreement(RING)) if ratio else Parts()
+    parts = Parts(disagreement=RING) if ratio else Parts()
     panel = draw_panel(rng, RING, FixedVariance(4.0), parts, len(ANSWERS))
     if ratio:
         views = 2 * ratio * RING.draw(rng, len(ANSWERS))

@@ -5,7 +5,7 @@ import pytest
 
 from judgemap.core.model import outcomes
 from judgemap.core.model.counts import count_judged
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts, Side
+from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.outcomes import NO_LAPSE, Answers, TieRule, curvature, log_likelihood, slopes
 from judgemap.core.model.prior import InverseGamma, independent
 from judgemap.core.samplers.judges.layout import lay_out, one_sided, onto_areas
@@ -80,7 +80,7 @@ def test_one_sided_rows_say_the_same():
     left = rng.integers(5, size=60)
     right = (left + rng.integers(1, 5, size=60)) % 5
     counts = count_judged(rng.integers(3, size=60), left, right, rng.integers(-1, 2, size=60), n_areas=5, n_judges=3)
-    parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(independent(5)), side=Side())
+    parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=independent(5), side=True)
     both = lay_out(PanelModel(counts, independent(5), InverseGamma(), parts))
     apart = one_sided(both)
     strengths, p, b = rng.normal(size=(5, 2)), np.array([0.2, 0.5]), 0.7

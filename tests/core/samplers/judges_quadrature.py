@@ -9,6 +9,7 @@ import itertools
 import numpy as np
 from quadrature import axis_of_variance, log_prior_of_variance
 
+from judgemap.core.model.judges import ATTENTION_SCALE, DISAGREEMENT_SCALE, LAPSE_REST, SIDE_SCALE
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, HalfNormal
 
@@ -42,7 +43,7 @@ def exact_moments(model, grid):
     z = np.stack([points[f"z{i}"] for i in range(n - 1)], axis=1)
     rho = points.get("smoothness", np.ones(size))
     contrasts = np.empty_like(z)
-    if model.parts.smoothness is not None:
+    if model.parts.smoothness:
         if n != 2:
             raise ValueError("two areas have one sum of local variances; more would need a grid for each")
         variance = rho * (M @ model.covariance.matrix @ M.T)[0, 0] + (1 - rho) * points["local"]
@@ -100,7 +101,6 @@ def _mesh(axes):
 
 def _log_prior(model, points):
     """Log of the prior density of the points, up to a constant."""
-    parts = model.parts
     value = sum(-(points[f"z{i}"] ** 2) / 2 for i in range(model.n_areas - 1))
     if "log_variance" in points:
         tau = points["log_variance"]
@@ -109,10 +109,10 @@ def _log_prior(model, points):
         totals, place = np.unique(points["local"], return_inverse=True)
         value = value + _log_local(totals)[place]
     if "log_disagreement" in points:
-        value = value + log_prior_of_variance(HalfNormal(parts.disagreement.scale), points["log_disagreement"])
-    half_cauchy = {"log_side": parts.side, "log_attention": parts.attention}
+        value = value + log_prior_of_variance(HalfNormal(DISAGREEMENT_SCALE), points["log_disagreement"])
+    half_cauchy = {"log_side": SIDE_SCALE, "log_attention": ATTENTION_SCALE}
     for name in half_cauchy.keys() & points.keys():
-        value = value + points[name] / 2 - np.log1p(np.exp(points[name]) / half_cauchy[name].scale ** 2)
+        value = value + points[name] / 2 - np.log1p(np.exp(points[name]) / half_cauchy[name] ** 2)
     return value - points["lean"] ** 2 / 2 if "lean" in points else value
 
 
@@ -124,13 +124,13 @@ def _one_judge(model, judge, strengths, points, per_effect, contrasts):
     normal = np.linspace(-5, 5, per_effect)
     u_dims = n - 1 if parts.disagreement is not None else 0
     axes += [normal] * u_dims
-    axes += [normal] if parts.side is not None else []
-    axes += [normal] if parts.attention is not None else []
+    axes += [normal] if parts.side else []
+    axes += [normal] if parts.attention else []
     rates = (np.arange(per_effect) + 0.5) / per_effect
-    axes += [rates] if parts.lapses is not None else []
+    axes += [rates] if parts.lapses else []
     rows = np.flatnonzero(counts.judge == judge)
     total, sums = np.zeros(len(strengths)), {}
-    factor = np.linalg.cholesky(M @ parts.disagreement.covariance.matrix @ M.T) if u_dims else None
+    factor = np.linalg.cholesky(M @ parts.disagreement.matrix @ M.T) if u_dims else None
     for nodes in itertools.product(*axes):
         node = list(nodes)
         log_prior = 0.0
@@ -143,25 +143,25 @@ def _one_judge(model, judge, strengths, points, per_effect, contrasts):
             values["view"] = view[:, 0] - view[:, 1]
             del node[:u_dims]
         side, attention, lapse = 0.0, 1.0, 0.0
-        if parts.side is not None:
+        if parts.side:
             e = node.pop(0)
             log_prior -= e**2 / 2
             side = values["side"] = points["lean"] + np.exp(points["log_side"] / 2) * e
-        if parts.attention is not None:
+        if parts.attention:
             e = node.pop(0)
             log_prior -= e**2 / 2
             attention = values["attention"] = 1 + np.exp(points["log_attention"] / 2) * e
-        if parts.lapses is not None:
+        if parts.lapses:
             lapse = node.pop(0)
             values["lapse"] = np.full(len(strengths), lapse)
-            log_prior += (parts.lapses.rest - 1) * np.log1p(-lapse)
+            log_prior += (LAPSE_REST - 1) * np.log1p(-lapse)
         value = np.full(len(strengths), log_prior)
         for r in rows:
             i, j = counts.first[r], counts.second[r]
             x = {1: 1.0, 0: -1.0, -1: 0.0}[int(counts.first_left[r])]
             d = attention * (strengths[:, i] + view[:, i] - strengths[:, j] - view[:, j]) + x * side
             logs = log_chances(parts.ties, d, points.get("tie_chance", 0.0))
-            if parts.lapses is not None:
+            if parts.lapses:
                 logs = (
                     np.log((1 - lapse) * np.exp(logs[0]) + lapse / 2),
                     np.log((1 - lapse) * np.exp(logs[1]) + lapse / 2),
@@ -187,7 +187,7 @@ def sample_means(draws, parts):
     series = {f"strength_{i}": draws.centred[:, :, i] for i in range(draws.strengths.shape[2])}
     series |= {name: draws[name] for name in SCALES if name in draws.arrays}
     judges = {"side": parts.side, "attention": parts.attention, "lapse": parts.lapses}
-    for name in (name for name, part in judges.items() if part is not None):
+    for name in (name for name, on in judges.items() if on):
         series |= {f"{name} of {k}": draws[name][:, :, k] for k in range(2)}
     if parts.disagreement is not None:
         views = draws["views"].astype(float)

@@ -9,7 +9,7 @@ from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_judged, count_pairs
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts, Side, Smoothness
+from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
 from judgemap.core.samplers import polyagamma
@@ -55,7 +55,7 @@ def test_what_is_compiled_serves_every_fit() -> None:
         sample_clusters(rng, ClusterModel(counts if ties else counts.decided(), prior, ties), plan)
     who = rng.integers(4, size=40)
     judged = count_judged(who, left=first, right=second, choice=rng.integers(-1, 2, size=40), n_areas=6, n_judges=4)
-    for smoothness in (None, Smoothness()):
-        parts = Parts(TieRule.RAO_KUPPER, smoothness, Disagreement(communicability(graph)), Side())
+    for smoothness in (None, True):
+        parts = Parts(TieRule.RAO_KUPPER, smoothness, communicability(graph), True)
         sample_panel(rng, PanelModel(judged, communicability(graph), InverseGamma(), parts), plan=plan)
     assert known() == before

@@ -17,17 +17,7 @@ from synthetic import draw_panel
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    Panel,
-    PanelModel,
-    Parts,
-    Reach,
-    Side,
-    Smoothness,
-)
+from judgemap.core.model.judges import LAPSE_REST, Panel, PanelModel, Parts, Reach
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import HalfNormal, VariancePrior, communicability
 from judgemap.core.samplers.judges import hmc
@@ -71,12 +61,12 @@ class Setting:
             values[name] = np.arctan(shown[name][0])
             values[f"|{name}|"] = np.abs(np.arctan(shown[name])).mean()
             values[f"{name} with the map"] = np.arctan(shown[name][1] * (panel.strengths[0] - panel.strengths[2]))
-        if self.parts.lapses is not None:
+        if self.parts.lapses:
             values["lapse"] = panel.lapse[0]
         if self.parts.reach is not None:
             values["known"] = panel.known[0].mean()
             values["known with the map"] = panel.known[1, 0] * np.arctan(np.abs(panel.strengths[0]))
-        if self.parts.smoothness is not None:
+        if self.parts.smoothness:
             values["local"] = np.log(panel.local[0])
             values["local with the map"] = np.log(panel.local[1]) * np.arctan(np.abs(panel.strengths[1]))
         values["log_likelihood"] = log_likelihood(self.parts, counts, panel)
@@ -91,7 +81,7 @@ def log_likelihood(parts, counts, panel):
     seen = 1.0 if panel.known is None else panel.known[k, i] * panel.known[k, j]
     d = seen * panel.attention[k] * (maps[k, i] - maps[k, j]) + x * panel.side[k]
     first, second, tie = log_chances(parts.ties, d, panel.scales.get("tie_chance", 0.0))
-    if parts.lapses is not None:
+    if parts.lapses:
         lapse = panel.lapse[k]
         first, second = (np.log((1 - lapse) * np.exp(each) + lapse / 2) for each in (first, second))
         tie = tie + np.log1p(-lapse)
@@ -99,16 +89,15 @@ def log_likelihood(parts, counts, panel):
     return value + counts.ties[counts.ties > 0] @ tie[counts.ties > 0]
 
 
-MAP = Disagreement(PATH)
 SETTINGS = {
     "ties": Setting(Parts(ties=TieRule.RAO_KUPPER)),
     "Davidson's ties": Setting(Parts(ties=TieRule.DAVIDSON)),
-    "views": Setting(Parts(disagreement=MAP)),
-    "views and ties": Setting(Parts(ties=TieRule.RAO_KUPPER, disagreement=MAP)),
-    "side and attention": Setting(Parts(side=Side(), attention=Attention())),
+    "views": Setting(Parts(disagreement=PATH)),
+    "views and ties": Setting(Parts(ties=TieRule.RAO_KUPPER, disagreement=PATH)),
+    "side and attention": Setting(Parts(side=True, attention=True)),
     "reach": Setting(Parts(reach=REACH)),
-    "smoothness and lapses": Setting(Parts(smoothness=Smoothness(), lapses=Lapses())),
-    "everything": Setting(Parts(TieRule.RAO_KUPPER, Smoothness(), MAP, Side(), Attention(), Lapses(), REACH)),
+    "smoothness and lapses": Setting(Parts(smoothness=True, lapses=True)),
+    "everything": Setting(Parts(TieRule.RAO_KUPPER, True, PATH, True, True, True, REACH)),
 }
 
 
@@ -117,7 +106,7 @@ class Hmc:
 
     def __init__(self, model):
         layout, views = panel_layout.lay_out(model), model.parts.disagreement
-        factors = panel_layout.build_views(layout, None if views is None else views.covariance.factor)
+        factors = panel_layout.build_views(layout, None if views is None else views.factor)
         target = hmc.first_target(model, layout, factors)
         # Exact whatever the shear: a pilot's would be nearly none on these small maps.
         shear = 0.1 * np.random.default_rng(1).standard_normal(target.coordinates.shear.shape)
@@ -157,7 +146,7 @@ def to_coordinates(target, panel):
     q[part["map"]] = (w - point.map.centre) / point.map.root
     if target.model.parts.disagreement is not None:
         point = parameters(target, q)
-        v = linalg.solve(target.model.parts.disagreement.covariance.factor, panel.views.T) / point.sigma
+        v = linalg.solve(target.model.parts.disagreement.factor, panel.views.T) / point.sigma
         seen = [V.T @ own for own, (_, V) in zip(v.T, at.views.each(layout.n_areas), strict=True)]
         q[part["views"]] = (np.concatenate(seen)[:, None] - point.views.centre) / point.views.root
     if point.side is not None:
@@ -166,9 +155,8 @@ def to_coordinates(target, panel):
     if point.attention is not None:
         w = (panel.attention - 1)[:, None] / np.exp(values["log_attention"] / 2)
         q[part["attention"]] = (w - point.attention.centre) / point.attention.root
-    if target.model.parts.lapses is not None:
-        rest = target.model.parts.lapses.rest
-        z = -ndtri_exp(rest * np.log1p(-panel.lapse))[:, None]  # the inverse of `lapse_rate`
+    if target.model.parts.lapses:
+        z = -ndtri_exp(LAPSE_REST * np.log1p(-panel.lapse))[:, None]  # the inverse of `lapse_rate`
         q[part["lapses"]] = (z - at.lapse_mean) / at.lapse_sd
     q[: len(shear)] -= shear @ q[part["scales"]]
     return q

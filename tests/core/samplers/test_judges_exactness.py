@@ -14,7 +14,7 @@ from judges_quadrature import exact_moments, sample_means
 
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
+from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, communicability, independent
 from judgemap.core.samplers.diagnostics import ess_bulk, rhat
@@ -59,14 +59,14 @@ def three_areas(parts, variance=FixedVariance(1.5)):  # noqa: B008
 MODELS = {
     "ties": (two_areas(Parts(ties=TieRule.RAO_KUPPER), InverseGamma(3, 3)), (81, 60, 1)),
     "Davidson's ties": (two_areas(Parts(ties=TieRule.DAVIDSON), InverseGamma(3, 3)), (81, 60, 1)),
-    "views": (two_areas(Parts(disagreement=Disagreement(PAIR)), HalfNormal(2.0)), (31, 40, 61)),
-    "views and ties": (two_areas(Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(PAIR))), (31, 30, 61)),
-    "views on three areas": (three_areas(Parts(disagreement=Disagreement(PATH))), (21, 40, 31)),
-    "side": (two_areas(Parts(side=Side())), (121, 30, 61)),  # E|x − mean| has a kink: 31 points are 3 % off
-    "attention": (two_areas(Parts(attention=Attention())), (81, 80, 121)),
-    "attention and the map's size": (two_areas(Parts(attention=Attention()), InverseGamma(3, 3)), (81, 44, 81)),
-    "lapses": (two_areas(Parts(lapses=Lapses()), InverseGamma(3, 3)), (81, 60, 80)),
-    "smoothness": (two_areas(Parts(smoothness=Smoothness()), InverseGamma(3, 3), NEIGHBOURS), (41, 32, 1)),
+    "views": (two_areas(Parts(disagreement=PAIR), HalfNormal(2.0)), (31, 40, 61)),
+    "views and ties": (two_areas(Parts(ties=TieRule.RAO_KUPPER, disagreement=PAIR)), (31, 30, 61)),
+    "views on three areas": (three_areas(Parts(disagreement=PATH)), (21, 40, 31)),
+    "side": (two_areas(Parts(side=True)), (121, 30, 61)),  # E|x − mean| has a kink: 31 points are 3 % off
+    "attention": (two_areas(Parts(attention=True)), (81, 80, 121)),
+    "attention and the map's size": (two_areas(Parts(attention=True), InverseGamma(3, 3)), (81, 44, 81)),
+    "lapses": (two_areas(Parts(lapses=True), InverseGamma(3, 3)), (81, 60, 80)),
+    "smoothness": (two_areas(Parts(smoothness=True), InverseGamma(3, 3), NEIGHBOURS), (41, 32, 1)),
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from synthetic import delaunay_map, draw_panel
 
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, PanelModel, Parts, Side, Smoothness
+from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, communicability
 from judgemap.core.samplers.judges import hmc
@@ -15,7 +15,7 @@ from judgemap.core.simulate.misbehaviour import simulate_panel
 
 MAP = communicability(delaunay_map(12))
 FAR_OUT = 8.0
-DIFFER = Parts(disagreement=Disagreement(MAP))
+DIFFER = Parts(disagreement=MAP)
 
 
 def study(parts, judges, seed=1):
@@ -70,7 +70,7 @@ def test_many_judges_need_no_more_kicks(monkeypatch):
 def test_every_part_with_many_judges(monkeypatch):
     monkeypatch.setattr(hmc, "MANY", 10)
     monkeypatch.setattr(hmc, "SOME", 6)
-    parts = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())
+    parts = Parts(TieRule.RAO_KUPPER, True, MAP, True, True, True)
     draws = sample_panel(np.random.default_rng(1), study(parts, 12), plan=Plan(chains=4, warmup=2, draws=5))
     assert all(np.isfinite(array).all() for array in draws.arrays.values())
     assert draws["acceptance"].mean() > 0.5
@@ -104,7 +104,7 @@ def alike():
     C, rng = communicability(delaunay_map(40)), np.random.default_rng(2)
     panel = draw_panel(rng, C, FixedVariance(9.0), Parts(), 12)
     counts = simulate_panel(rng, panel, None, np.full(12, 170))
-    return hmc.build_target(PanelModel(counts, C, InverseGamma(), Parts(disagreement=Disagreement(C))))
+    return hmc.build_target(PanelModel(counts, C, InverseGamma(), Parts(disagreement=C)))
 
 
 def test_no_chain_freezes_where_judges_are_alike(alike):

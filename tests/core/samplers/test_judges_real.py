@@ -12,7 +12,7 @@ from synthetic import delaunay_map, draw_panel
 
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts
+from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, communicability, independent
 from judgemap.core.samplers.diagnostics import rhat
@@ -44,7 +44,7 @@ def study(nottinghamshire):
 @pytest.mark.parametrize("kind", ELSEWHERE)
 def test_nottinghamshire(study, kind):
     counts, C = study
-    parts = Parts(disagreement=Disagreement(C if kind == "map" else independent(76)))
+    parts = Parts(disagreement=C if kind == "map" else independent(76))
     draws = sample_panel(np.random.default_rng(1), PanelModel(counts, C, InverseGamma(), parts), plan=PLAN, cores=2)
     alpha2, sigma2 = (np.exp(np.median(draws[name])) for name in ("log_variance", "log_disagreement"))
     panel = draws["panel_strengths"] - draws["panel_strengths"].mean(axis=2, keepdims=True)
@@ -58,7 +58,7 @@ def sibling():
     """Make a map of 24 areas and 8 judges with unequal numbers of answers, σ/α = 0.5, a tie in six of equal areas."""
     rng = np.random.default_rng(5)
     C = communicability(delaunay_map(24))
-    parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(C))
+    parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=C)
     panel = draw_panel(rng, C, FixedVariance(9.0), parts, n_judges=8)
     panel = panel._replace(views=1.5 * C.draw(rng, 8), scales=panel.scales | {"tie_chance": 1 / 6})
     answers = np.array([200, 90, 60, 60, 40, 30, 12, 3])

@@ -5,16 +5,7 @@ import pytest
 from synthetic import delaunay_map, draw_panel
 
 from judgemap.core.model.counts import JudgedCounts, count_judged, count_pairs
-from judgemap.core.model.judges import (
-    Attention,
-    Disagreement,
-    Lapses,
-    PanelModel,
-    Parts,
-    Side,
-    Smoothness,
-    as_one_judge,
-)
+from judgemap.core.model.judges import PanelModel, Parts, as_one_judge
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
 from judgemap.core.samplers.diagnostics import ess_bulk
@@ -24,7 +15,7 @@ from judgemap.core.samplers.run import Plan, sample
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
 MAP = communicability(delaunay_map(12))
-EVERYTHING = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses())
+EVERYTHING = Parts(TieRule.RAO_KUPPER, True, MAP, True, True, True)
 SHORT = Plan(chains=10, warmup=1, draws=4)  # two batches
 
 
@@ -74,7 +65,7 @@ def test_odd_panels(answers):
 
 def test_all_answers_ties():
     counts = count_judged([0, 1, 1], [0, 1, 2], [1, 2, 3], [0, 0, 0], n_areas=12, n_judges=2)
-    model = PanelModel(counts, MAP, InverseGamma(), Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(MAP)))
+    model = PanelModel(counts, MAP, InverseGamma(), Parts(ties=TieRule.RAO_KUPPER, disagreement=MAP))
     draws = sample_panel(np.random.default_rng(1), model, SHORT)
     assert np.isfinite(draws["strengths"]).all()
 
@@ -101,7 +92,7 @@ def test_ties_left_out_are_not_looked_at():
         *(getattr(counts, name) for name in ("n_areas", "n_judges")),
         *(getattr(counts, name)[counts.n > 0] for name in ("judge", "first", "second", "first_left", "n", "wins")),
     )
-    parts = Parts(disagreement=Disagreement(MAP))
+    parts = Parts(disagreement=MAP)
     one, two = (
         sample_panel(np.random.default_rng(1), PanelModel(each, MAP, InverseGamma(), parts), plan=SHORT)
         for each in (counts, decided)
@@ -112,6 +103,6 @@ def test_ties_left_out_are_not_looked_at():
 def test_mistakes():
     counts = count_judged([0], [0], [1], [1], n_areas=2, n_judges=1, sides=False)
     with pytest.raises(ValueError, match="which area was on the left"):
-        PanelModel(counts, independent(2), InverseGamma(), Parts(side=Side()))
+        PanelModel(counts, independent(2), InverseGamma(), Parts(side=True))
     with pytest.raises(ValueError, match="the comparisons cover 2 areas, the disagreement 12"):
-        PanelModel(counts, independent(2), InverseGamma(), Parts(disagreement=Disagreement(MAP)))
+        PanelModel(counts, independent(2), InverseGamma(), Parts(disagreement=MAP))

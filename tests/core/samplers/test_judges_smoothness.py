@@ -8,7 +8,7 @@ from scipy.special import expit
 from synthetic import delaunay_map, draw_local
 
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import PanelModel, Parts, Smoothness
+from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.prior import InverseGamma, communicability
 from judgemap.core.samplers.judges import compiled
 from judgemap.core.samplers.judges.hmc import sample_panel
@@ -62,7 +62,10 @@ def test_redrawing_leaves_the_prior_unchanged():
 
 BUGS = {
     "none": {},
-    "ψ as if there were no other part of the map": {"SHAPE = Smoothness.shape": "SHAPE = 2.5"},
+    "ψ as if there were no other part of the map": {
+        "LOCAL_SHAPE + 0.5": "LOCAL_SHAPE + 1.0",
+        "(LOCAL_SHAPE - 1 +": "(LOCAL_SHAPE - 0.5 +",
+    },
     "K without ψ": {"+= rough * psi[i]\n    L": "+= rough\n    L"},
 }
 
@@ -79,7 +82,7 @@ def test_hot_spots_stand_out():
     graph = delaunay_map(40)
     C = communicability(graph)
     answers = hot_spots(RNG(1), Setting(graph, C, 3.0, 4, 1500))
-    model = PanelModel(answers.counts(4), C, InverseGamma(), Parts(smoothness=Smoothness()))
+    model = PanelModel(answers.counts(4), C, InverseGamma(), Parts(smoothness=True))
     draws = sample_panel(RNG(1), model, plan=Plan(chains=8, warmup=40, draws=60))
     hot = answers.strengths < np.median(answers.strengths) - 3
     local = np.log(draws["local_variance"]).mean(axis=(0, 1))

@@ -9,7 +9,7 @@ from scipy import stats
 from synthetic import delaunay_map
 from test_judges_pilot import MAP, study
 
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Reach, Side, Smoothness
+from judgemap.core.model.judges import Parts, Reach
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.samplers.judges import compiled, hmc, layout
 from judgemap.core.samplers.judges.target import gradient, log_density, parameters, roughness
@@ -18,15 +18,15 @@ REACH = Reach.on(delaunay_map(12))
 PARTS = {
     "alike": Parts(),
     "ties": Parts(TieRule.RAO_KUPPER),
-    "views": Parts(disagreement=Disagreement(MAP)),
-    "views and ties": Parts(TieRule.RAO_KUPPER, disagreement=Disagreement(MAP)),
-    "side": Parts(TieRule.RAO_KUPPER, side=Side()),
-    "attention": Parts(disagreement=Disagreement(MAP), attention=Attention()),
-    "lapses": Parts(lapses=Lapses()),
-    "smoothness": Parts(smoothness=Smoothness()),
-    "all but reach": Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(MAP), Side(), Attention(), Lapses()),
+    "views": Parts(disagreement=MAP),
+    "views and ties": Parts(TieRule.RAO_KUPPER, disagreement=MAP),
+    "side": Parts(TieRule.RAO_KUPPER, side=True),
+    "attention": Parts(disagreement=MAP, attention=True),
+    "lapses": Parts(lapses=True),
+    "smoothness": Parts(smoothness=True),
+    "all but reach": Parts(TieRule.RAO_KUPPER, True, MAP, True, True, True),
     "reach": Parts(TieRule.RAO_KUPPER, reach=REACH),
-    "all": Parts(TieRule.DAVIDSON, None, Disagreement(MAP), Side(), Attention(), Lapses(), REACH),
+    "all": Parts(TieRule.DAVIDSON, False, MAP, True, True, True, REACH),
 }
 PLAIN = [name for name in PARTS if name not in ("all", "reach")]
 
@@ -37,7 +37,7 @@ def bent(parts, chains=5):
     at, bend = target.coordinates, np.full(len(target.scales), 0.2)
     shear = 0.1 * np.random.default_rng(3).standard_normal(at.shear.shape)
     target = replace(target, coordinates=replace(at, swell=bend, dim=-bend, shear=shear))
-    if parts.smoothness is None:
+    if not parts.smoothness:
         return target
     rng = np.random.default_rng(4)
     rough = roughness(MAP, rng.standard_normal(chains), rng.gamma(2.0, size=(chains, MAP.n_areas)))

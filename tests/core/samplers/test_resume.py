@@ -9,7 +9,7 @@ from synthetic import delaunay_map
 from judgemap.core.model.car import IntrinsicCar, intrinsic_car
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.counts import count_judged
-from judgemap.core.model.judges import Disagreement, PanelModel, Parts, Smoothness
+from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import InverseGamma, Model
 from judgemap.core.samplers.clusters.kernel import ClusterModel
@@ -36,7 +36,7 @@ def panel() -> PanelModel:
     choice = rng.integers(-1, 2, size=100)
     counts = count_judged(judge, left, right, choice, n_areas=8, n_judges=3)
     covariance = intrinsic_car(delaunay_map(8))
-    parts = Parts(TieRule.RAO_KUPPER, Smoothness(), Disagreement(covariance))
+    parts = Parts(TieRule.RAO_KUPPER, True, covariance)
     return PanelModel(counts, covariance, InverseGamma(), parts)
 
 

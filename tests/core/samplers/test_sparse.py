@@ -19,7 +19,7 @@ from judgemap.core.model import multiresolution
 from judgemap.core.model.car import IntrinsicCar, intrinsic_car
 from judgemap.core.model.counts import PairCounts, count_judged, count_pairs
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import DISAGREEMENT_SCALE, Disagreement, PanelModel, Parts, as_one_judge
+from judgemap.core.model.judges import DISAGREEMENT_SCALE, PanelModel, Parts, as_one_judge
 from judgemap.core.model.multiresolution import MultiResolution
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, Model
@@ -360,7 +360,7 @@ def test_judges_agree_with_the_sampler_for_smaller_maps():
     choice = np.where(rng.random(len(judges)) < 1 / (1 + np.exp(-d)), 1, -1)
     counts = count_judged(judges, left, right, choice, n_areas=60, n_judges=8)
     plan = Plan(chains=16, warmup=30, draws=150)
-    parts = Parts(disagreement=Disagreement(model.covariance))
+    parts = Parts(disagreement=model.covariance)
     exact = sample_panel(rng, PanelModel(counts, model.covariance, model.variance, parts), plan)
     views = views_of(counts, graph)
     prior = IntrinsicCar(graph)

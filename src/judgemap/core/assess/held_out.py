@@ -106,9 +106,9 @@ class _Judge:
         self.d = shared.strengths[rows.first] - shared.strengths[rows.second]
         self.p = np.array([shared.tie_chance])
         self.views = rows.B.shape[1]
-        self.side = self.views if parts.side is not None else None
-        self.attention = self.views + (parts.side is not None) if parts.attention is not None else None
-        self.size = self.views + sum(each is not None for each in (parts.side, parts.attention, parts.lapses))
+        self.side = self.views if parts.side else None
+        self.attention = self.views + parts.side if parts.attention else None
+        self.size = self.views + parts.side + parts.attention + parts.lapses
 
     def e(self, v: FloatArray) -> FloatArray:
         """X_k μ_k, (points, rows)."""
@@ -129,9 +129,9 @@ class _Judge:
 
     def lapse(self, v: FloatArray) -> FloatArray:
         """ε_k, (1, points)."""
-        if self.parts.lapses is None:
+        if not self.parts.lapses:
             return np.zeros((1, 1))
-        return np.clip(lapse_rate(self.parts.lapses, v[:, -1]), 1e-12, 1 - 1e-9)[None, :]
+        return np.clip(lapse_rate(v[:, -1]), 1e-12, 1 - 1e-9)[None, :]
 
     def log_posterior(self, v: FloatArray) -> FloatArray:
         """Return log p(y_k | v) − |v|²/2, by point."""
@@ -155,7 +155,7 @@ class _Judge:
         """Return the gradient of the log posterior at one point, and H there."""
         slope, weight, J = self.linear(v)
         gradient, H = J.T @ slope - v[0], J.T @ (weight[:, None] * J) + np.eye(self.size)
-        if self.parts.lapses is not None:
+        if self.parts.lapses:
             moved = np.repeat(v, 3, axis=0)
             moved[:, -1] += [-LITTLE, 0.0, LITTLE]
             behind, middle, ahead = self.log_posterior(moved) + (moved**2).sum(axis=1) / 2
@@ -268,7 +268,7 @@ class Bench:
     def view(self, others: Cloud) -> FloatArray:
         """Return F if a judge's view, with what is uncertain about the map, is Fv."""
         disagreement = self.parts.disagreement
-        own = [] if disagreement is None else [self.shared.sigma * disagreement.covariance.factor]
+        own = [] if disagreement is None else [self.shared.sigma * disagreement.factor]
         return np.hstack([others.root, *own])
 
     def set_aside(self, judge: int) -> tuple[Cloud, float]:
@@ -282,7 +282,7 @@ class Bench:
         """
         m, root = self.known
         disagreement = self.parts.disagreement
-        own = None if disagreement is None else self.shared.sigma * disagreement.covariance.factor
+        own = None if disagreement is None else self.shared.sigma * disagreement.factor
         rows = rows_of(self.counts, judge, self.parts, own)
         apart = root[rows.first] - root[rows.second]
         y, v, left, share = np.zeros(root.shape[1]), None, np.eye(root.shape[1]), 0.0
@@ -317,7 +317,7 @@ class Bench:
 
         ``own`` is F with FFᵀ = M, the covariance of a judge's map.
         """
-        view, nowhere, straight = self.view(others), np.zeros_like(others.mean), replace(self.parts, attention=None)
+        view, nowhere, straight = self.view(others), np.zeros_like(others.mean), replace(self.parts, attention=False)
         chances = [
             self._chance(rng, judge, self.parts, others.mean, view),
             self._chance(rng, judge, Parts(ties=self.parts.ties, side=self.parts.side), nowhere, None),

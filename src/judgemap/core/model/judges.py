@@ -5,19 +5,21 @@ side (x = 0). The outcome has the probabilities of `core.outcomes` at
 
     η = a_k (μ_ki − μ_kj) + x b_k,   μ_k = λ + u_k
 
-    λ ~ N(0, α² C)                  the population's map; with `Smoothness`, N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1)
-    u_k ~ N(0, σ² C_u)              `Disagreement`: judge k's own view; σ ~ half-normal(scale)
-    b_k ~ N(b, σ_b²)                `Side`: the lean to the left; b ~ N(0, 1), σ_b ~ half-Cauchy(scale), and so σ_a
-    a_k ~ N(1, σ_a²)                `Attention`: 0 answers at random, negative takes the question the wrong way round
-    ε_k ~ Beta(1, 4)                `Lapses`: the share of answers given without looking
-    κ ∈ {0, 1}                      `Reach`: η = κ a_k (μ_ki − μ_kj) + x b_k; κ = 0 if judge k does not know i or j
-    p ~ U(0, 1)                     `TieRule`: the chance that two equal areas tie
+    λ ~ N(0, α² C)                  the population's map; with `smoothness`, N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1),
+                                    Ψ = diag ψ_i, ψ_i ~ InvGamma(2, 1)
+    u_k ~ N(0, σ² C_u)              `disagreement`: judge k's own view; σ ~ half-normal(3)
+    b_k ~ N(b, σ_b²)                `side`: the lean to the left, in log-odds; b ~ N(0, 1), σ_b ~ half-Cauchy(1)
+    a_k ~ N(1, σ_a²)                `attention`: how closely answers follow the judge's map; σ_a ~ half-Cauchy(½);
+                                    0 answers at random, negative takes the question the wrong way round
+    ε_k ~ Beta(1, 4)                `lapses`: the share of answers given without looking
+    κ ∈ {0, 1}                      `reach`: η = κ a_k (μ_ki − μ_kj) + x b_k; κ = 0 if judge k does not know i or j
+    p ~ U(0, 1)                     `ties`: the chance that two equal areas tie
 
-A part is on if it is given and off if it is ``None``; with all of them off this is the paper's model.
+Each part is on or off; with all of them off this is the paper's model.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,51 +29,16 @@ from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, VariancePrior
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 
+LOCAL_SHAPE = 2.0
+"""ψ_i ~ InvGamma(2, 1) has mean 1, and gives an area's own part a Student t distribution with 4 degrees of freedom: a
+few areas can stand far out from a map that is otherwise smooth."""
 DISAGREEMENT_SCALE = 3.0
-"""The scale of the half-normal prior of σ."""
-
-
-@dataclass(frozen=True, slots=True)
-class Smoothness:
-    """λ ~ N(0, α²(ρC + (1 − ρ)Ψ)), ρ ~ U(0, 1): the data decide how smooth the map is. ρ = 1 is the paper's model.
-
-    Ψ = diag ψ_i, ψ_i ~ InvGamma(2, 1) with mean 1: each area's own part has a Student t distribution with 4 degrees of
-    freedom, so that a few areas can stand far out from a map that is otherwise smooth.
-    """
-
-    shape: ClassVar[float] = 2.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Disagreement:
-    """u_k ~ N(0, σ² C_u), σ ~ half-normal(scale): C_u as for the strengths, or I for views unrelated to the map.
-
-    On a study's first day no answer of a judge contradicts another, and only its prior keeps σ finite.
-    """
-
-    covariance: Covariance
-    scale: float = DISAGREEMENT_SCALE
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """b_k ~ N(b, σ_b²), b ~ N(0, 1), σ_b ~ half-Cauchy(scale): how far each judge leans to the left, in log-odds."""
-
-    scale: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """a_k ~ N(1, σ_a²), σ_a ~ half-Cauchy(scale): how closely each judge's answers follow the judge's map."""
-
-    scale: float = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Lapses:
-    """ε_k ~ Beta(1, rest): the share of each judge's answers given without looking; by default a fifth on average."""
-
-    rest: float = 4.0
+"""The scale of the half-normal prior of σ: on a study's first day no answer of a judge contradicts another, and only
+this prior keeps σ finite."""
+SIDE_SCALE, ATTENTION_SCALE = 1.0, 0.5
+"""The scales of the half-Cauchy priors of σ_b and σ_a."""
+LAPSE_REST = 4.0
+"""ε_k ~ Beta(1, 4): a fifth on average."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,21 +76,23 @@ class Reach:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Which parts of the model are on."""
+    """Which parts of the model are on: see above."""
 
     ties: TieRule | None = None
-    smoothness: Smoothness | None = None
-    disagreement: Disagreement | None = None
-    side: Side | None = None
-    attention: Attention | None = None
-    lapses: Lapses | None = None
+    smoothness: bool = False
+    """The data decide how smooth the map is; otherwise ρ = 1, the paper's model."""
+    disagreement: Covariance | None = None
+    """C_u, as for the strengths, or I for views unrelated to the map."""
+    side: bool = False
+    attention: bool = False
+    lapses: bool = False
     reach: Reach | None = None
 
     @property
     def by_judge(self) -> bool:
         """Whether anything differs from judge to judge."""
-        own = (self.disagreement, self.side, self.attention, self.lapses, self.reach)
-        return any(each is not None for each in own)
+        own_view, own_part = self.disagreement is not None, self.reach is not None
+        return own_view or self.side or self.attention or self.lapses or own_part
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,10 +109,10 @@ class PanelModel:
         if n != self.covariance.n_areas:
             raise ValueError(f"the comparisons cover {n:,} areas, the covariance {self.covariance.n_areas:,}")
         views = self.parts.disagreement
-        if views is not None and views.covariance.n_areas != n:
-            raise ValueError(f"the comparisons cover {n:,} areas, the disagreement {views.covariance.n_areas:,}")
+        if views is not None and views.n_areas != n:
+            raise ValueError(f"the comparisons cover {n:,} areas, the disagreement {views.n_areas:,}")
         sides = self.counts.first_left
-        if self.parts.side is not None and len(sides) and np.all(sides < 0):
+        if self.parts.side and len(sides) and np.all(sides < 0):
             raise ValueError(
                 "a side effect for each judge needs to know which area was on the left, and these counts do not say"
             )

@@ -77,7 +77,7 @@ def compile_all() -> None:
     from judgemap.core.approximate import approximate
     from judgemap.core.model.clusters import ClusterPrior
     from judgemap.core.model.counts import count_judged, count_pairs
-    from judgemap.core.model.judges import Disagreement, PanelModel, Parts, Smoothness
+    from judgemap.core.model.judges import PanelModel, Parts
     from judgemap.core.model.prior import InverseGamma, Model, independent
     from judgemap.core.samplers.clusters.kernel import ClusterModel
     from judgemap.core.samplers.judges.hmc import sample_panel
@@ -91,7 +91,7 @@ def compile_all() -> None:
     sample(rng, model, "gibbs", plan)
     sample_clusters(rng, ClusterModel(counts, ClusterPrior(np.ones((3, 3)))), plan)
     judged = count_judged([0, 0, 1], left=[0, 1, 0], right=[1, 2, 2], choice=[1, -1, 1], n_areas=3, n_judges=2)
-    parts = Parts(smoothness=Smoothness(), disagreement=Disagreement(independent(3)))
+    parts = Parts(smoothness=True, disagreement=independent(3))
     sample_panel(rng, PanelModel(judged, independent(3), InverseGamma(), parts), plan=plan)
 
 

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from judgemap.core.model.counts import JudgedCounts, count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Panel, Parts, Reach, Side, Smoothness, answer
+from judgemap.core.model.judges import Panel, Parts, Reach, answer
 from judgemap.core.model.outcomes import TieRule, log_chances, odds
 from judgemap.core.model.prior import Covariance, independent
 from judgemap.core.simulate.trials import draw_pairs
@@ -171,18 +171,18 @@ def rough(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
 
 
 def _differ(setting: Setting) -> Parts:
-    return Parts(disagreement=Disagreement(setting.covariance))
+    return Parts(disagreement=setting.covariance)
 
 
 def _differ_anywhere(setting: Setting) -> Parts:
-    return Parts(disagreement=Disagreement(independent(setting.graph.n_areas)))
+    return Parts(disagreement=independent(setting.graph.n_areas))
 
 
 BEHAVIOURS = {
     "as-modelled": Behaviour(as_modelled, lambda _: Parts()),
-    "careless": Behaviour(careless, lambda _: Parts(lapses=Lapses())),
-    "adversary": Behaviour(adversary, lambda _: Parts(attention=Attention())),
-    "leaning": Behaviour(leaning, lambda _: Parts(side=Side())),
+    "careless": Behaviour(careless, lambda _: Parts(lapses=True)),
+    "adversary": Behaviour(adversary, lambda _: Parts(attention=True)),
+    "leaning": Behaviour(leaning, lambda _: Parts(side=True)),
     "ties-rao-kupper": Behaviour(tying(TieRule.RAO_KUPPER), lambda _: Parts(ties=TieRule.RAO_KUPPER)),
     "ties-davidson": Behaviour(tying(TieRule.DAVIDSON), lambda _: Parts(ties=TieRule.DAVIDSON)),
     "own-views": Behaviour(own_views, _differ_anywhere),
@@ -190,8 +190,8 @@ BEHAVIOURS = {
     "unequal-views": Behaviour(unequal_views, _differ),
     "familiar": Behaviour(familiar, _differ_anywhere),
     "own-part": Behaviour(own_part, lambda at: Parts(reach=Reach.on(at.graph))),
-    "hot-spots": Behaviour(hot_spots, lambda _: Parts(smoothness=Smoothness())),
-    "rough": Behaviour(rough, lambda _: Parts(smoothness=Smoothness())),
+    "hot-spots": Behaviour(hot_spots, lambda _: Parts(smoothness=True)),
+    "rough": Behaviour(rough, lambda _: Parts(smoothness=True)),
     "asked-part": Behaviour(asked_part, lambda _: Parts()),
 }
 """Each way of answering, by name. Add new ones at the end, because the position here is part of a simulation's seed."""

@@ -19,7 +19,7 @@ import numpy as np
 from judgemap.core.model.clusters import ClusterPrior, decay, window
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import Attention, Disagreement, Lapses, Parts, Reach, Side, Smoothness
+from judgemap.core.model.judges import Parts, Reach
 from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import (
     DENSE_LIMIT,
@@ -564,11 +564,11 @@ class FitSettings:
         views = covariance if self.disagreement == "map" else independent(covariance.n_areas)
         return Parts(
             ties=self.rule(data),
-            smoothness=Smoothness() if self.smoothness == "infer" else None,
-            disagreement=Disagreement(views) if self.differ else None,
-            side=Side() if self.side else None,
-            attention=Attention() if self.attention else None,
-            lapses=Lapses() if self.lapses else None,
+            smoothness=self.smoothness == "infer",
+            disagreement=views if self.differ else None,
+            side=self.side,
+            attention=self.attention,
+            lapses=self.lapses,
             reach=Reach.on(graph) if self.reach else None,
         )
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from judgemap.core.model.judges import Smoothness
+from judgemap.core.model.judges import LAPSE_REST, LOCAL_SHAPE
 from judgemap.core.model.outcomes import TieRule, Wins
 from judgemap.core.model.prior import FixedVariance
 from judgemap.core.samplers.compiled import compiled, exp_of_negative, tanh_of_half, within
@@ -22,7 +22,6 @@ from judgemap.core.types import FloatArray, IntArray
 
 SMOOTHNESS_STEP = 3.0
 """How wide the slice of logit ρ is at first: about as wide as its posterior."""
-SHAPE = Smoothness.shape
 
 
 @compiled
@@ -187,7 +186,6 @@ class Plain(NamedTuple):
     attention: Effects
     lapses: FloatArray
     """Means and standard deviations of z, (2, judges), if judges may lapse."""
-    rest: float
     counts: FloatArray
     """If judges may lapse, what was answered: the first, the second, a tie, (3, rows)."""
     factor: FloatArray
@@ -207,7 +205,7 @@ def plain(target: JudgesTarget) -> Plain | None:
     half, excess, ties = nothing, nothing, 0.0
     if isinstance(answers, Wins):
         half, ties = answers.n[:, 0], answers.ties
-    elif parts.lapses is not None:
+    elif parts.lapses:
         lapses, counts = np.hstack([at.lapse_mean, at.lapse_sd]).T.copy(), np.hstack(answers).T.copy()
     elif parts.ties is None:
         half = (answers.first + answers.second)[:, 0] / 2
@@ -239,7 +237,6 @@ def plain(target: JudgesTarget) -> Plain | None:
         layout.x[:, 0],
         at.attention,
         lapses,
-        0.0 if parts.lapses is None else parts.lapses.rest,
         counts,
         np.empty((0, 0, 0)) if target.factor is None else target.factor,
     )
@@ -478,13 +475,13 @@ def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatA
                 at_z = at.lapses[0, k] + at.lapses[1, k] * q[lapsing + k, c]
                 tail = math.erfc(abs(at_z) / math.sqrt(2)) / 2
                 log_rest = math.log(tail) if at_z > 0 else math.log1p(-tail)  # log Φ(−z)
-                z[k, c], lapse[k, c] = at_z, -math.expm1(log_rest / at.rest)
-                speed[k, c] = math.exp(-at_z * at_z / 2 + (1 / at.rest - 1) * log_rest)
+                z[k, c], lapse[k, c] = at_z, -math.expm1(log_rest / LAPSE_REST)
+                speed[k, c] = math.exp(-at_z * at_z / 2 + (1 / LAPSE_REST - 1) * log_rest)
                 density[c] -= at_z * at_z / 2
         density += respond_or_lapse(at, eta, chance, lapse, to_chance, to_lapse)
         for k in range(judges):
             for c in range(chains):
-                slope = to_lapse[k, c] * speed[k, c] / (math.sqrt(2 * math.pi) * at.rest) - z[k, c]
+                slope = to_lapse[k, c] * speed[k, c] / (math.sqrt(2 * math.pi) * LAPSE_REST) - z[k, c]
                 residual[lapsing + k, c] = at.lapses[1, k] * slope
         if tie >= 0:
             to_x[tie] += to_chance * chance * (1 - chance)
@@ -637,7 +634,7 @@ def redraw(
         bend(L.reshape((1, n, n)), missing)
         for i in range(n):
             t[i] += rough * psi[i] * missing[i, 0]
-            psi[i] = (SHAPE - 1 + t[i] * t[i] / (2 * rough)) / rng.standard_gamma(SHAPE + 0.5)
+            psi[i] = (LOCAL_SHAPE - 1 + t[i] * t[i] / (2 * rough)) / rng.standard_gamma(LOCAL_SHAPE + 0.5)
         logit[chain] = x
         factor[chain] = weigh_smoothness(C, at, psi, x)[1]
 

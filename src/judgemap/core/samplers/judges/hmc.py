@@ -155,7 +155,7 @@ def transition(
             q[part[name]] *= START_SPREAD
         return settled(rng, target, start(rng, target, q), FINER * kicks)
 
-    before = 1 if not widely else BEFORE_WIDE if target.model.parts.attention is None else BEFORE_TRADE
+    before = 1 if not widely else BEFORE_WIDE if not target.model.parts.attention else BEFORE_TRADE
 
     def step(rng: np.random.Generator, state: JudgesState) -> JudgesState:
         for _ in range(before):
@@ -187,7 +187,7 @@ def pilot_width(target: JudgesTarget) -> int:
 def start(rng: np.random.Generator, target: JudgesTarget, q: FloatArray, rough: Roughness | None = None) -> JudgesState:
     """Start chains at q, with the given roughness or, if that is to be inferred, with that of `begin`."""
     model = target.model
-    if rough is None and model.parts.smoothness is not None:
+    if rough is None and model.parts.smoothness:
         rough = begin(rng, model.covariance, q.shape[1])
     seed = _seed(rng)
     return JudgesState(look(target if rough is None else replace(target, factor=rough.factor), q), seed, rough)
@@ -267,11 +267,11 @@ def is_wide(target: JudgesTarget) -> bool:
     """Whether the answers say so little about α² or σ² that coordinates made for one value do not suit another.
 
     σ² may be nearly nothing, where the views do not matter; it is its other end that matters, if that is near α². With
-    `Reach` every look costs so much that slices would take minutes. With `Attention` judges may have to turn round.
+    `reach` every look costs so much that slices would take minutes. With `attention` judges may have to turn round.
     """
     if target.model.parts.reach is not None:
         return False
-    if target.model.parts.attention is not None:
+    if target.model.parts.attention:
         return True
     names, at = [scale.name for scale in target.scales], target.coordinates
     sd = dict(zip(names, np.linalg.norm(at.scale_factor, axis=1), strict=True))
@@ -329,9 +329,9 @@ def move_widely(
         now, x[name] = interweave(rng, scale, old, effects, partial(likelihood, name))
         rows[name] = rows[name] * np.exp((x[name] - now) / 2)
         w[name] = w[name] * np.exp((old - now) / 2)
-    if trading and parts.attention is not None and "log_variance" in x:
+    if trading and parts.attention and "log_variance" in x:
         trade(rng, target, x, w)
-    if parts.disagreement is not None and parts.attention is not None:
+    if parts.disagreement is not None and parts.attention:
         alpha = np.exp(x["log_variance"] / 2) if "log_variance" in x else point.alpha
         turn_round(rng, target, target.coordinates.V @ (alpha * w["log_variance"]), x, w)
     # Trajectories that break down where scales are extreme do not discredit the draws: these moves go on there.
@@ -373,7 +373,7 @@ def turn_round(
     disagreement, views, layout = target.model.parts.disagreement, target.coordinates.views, target.layout
     if disagreement is None:
         raise ValueError("these judges have no views")
-    C, sigma, spread = disagreement.covariance, np.exp(x["log_disagreement"] / 2), np.exp(x["log_attention"] / 2)
+    C, sigma, spread = disagreement, np.exp(x["log_disagreement"] / 2), np.exp(x["log_attention"] / 2)
     # λ as a view of its own, in the coordinates of each judge: X_kλ = σX_kG_kw.
     white = (C.factor.T @ (C.inverse @ strengths) / sigma).astype(views.V.dtype, copy=False)
     seen = np.empty_like(w["log_disagreement"])
@@ -458,8 +458,8 @@ def _read(target: JudgesTarget, states: list[JudgesState], *, keep_views: bool) 
         arrays["side"] = (point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w).T
     if point.attention is not None:
         arrays["attention"] = (1 + np.exp(point.x["log_attention"] / 2) * point.attention.w).T
-    if point.lapse is not None and parts.lapses is not None:
-        arrays["lapse"] = lapse_rate(parts.lapses, point.lapse).T
+    if point.lapse is not None:
+        arrays["lapse"] = lapse_rate(point.lapse).T
     if point.told is not None:
         arrays["centre"], arrays["reach"] = draw_reach(np.random.default_rng([1, *states[0].seed]), target, point.told)
     return arrays
@@ -487,7 +487,7 @@ def _views(target: JudgesTarget, seeds: list[IntArray], point: Point) -> FloatAr
         size = part.stop - part.start, areas, chains // len(rngs)
         v = np.concatenate([rng.standard_normal(size) for rng in rngs], axis=2, dtype=factors.V.dtype)
         complete(factors, areas, point.views.w, v, part.start)
-        views[:, part] = np.moveaxis(disagreement.covariance.factor @ v * point.sigma, 2, 0)
+        views[:, part] = np.moveaxis(disagreement.factor @ v * point.sigma, 2, 0)
     return views
 
 
@@ -505,10 +505,10 @@ def build_target(model: PanelModel) -> tuple[JudgesTarget, int]:
 def first_coordinates(model: PanelModel) -> tuple[JudgesTarget, Views]:
     """Lay out the data; return the first target, and the factors of the views."""
     layout = lay_out(model)
-    if model.parts.ties is TieRule.RAO_KUPPER and model.parts.lapses is None and model.parts.reach is None:
+    if model.parts.ties is TieRule.RAO_KUPPER and not model.parts.lapses and model.parts.reach is None:
         layout = one_sided(layout)
     disagreement = model.parts.disagreement
-    views = build_views(layout, None if disagreement is None else disagreement.covariance.factor)
+    views = build_views(layout, None if disagreement is None else disagreement.factor)
     return first_target(model, layout, views), views
 
 
@@ -648,7 +648,7 @@ def first_target(model: PanelModel, layout: Layout, views: Views) -> JudgesTarge
         swell=np.zeros(len(chosen)),
         dim=np.zeros(len(chosen)),
         log_disagreement=_named(chosen, starts, "log_disagreement"),
-        precision=None if parts.smoothness is None else _first_precision(model.covariance),
+        precision=_first_precision(model.covariance) if parts.smoothness else None,
     )
     return JudgesTarget(model, layout, chosen, _place(model, layout, views, known))
 
@@ -683,7 +683,7 @@ def pilot(rng: np.random.Generator, target: JudgesTarget, steps: int, kicks: int
     for step in range(steps):
         state = trajectory(rng, target, state, kicks, PILOT_TURNS)
         recent.append(float(state.acceptance.mean()))
-        if step % PILOT_WIDE == 0 and target.model.parts.attention is not None and target.model.parts.reach is None:
+        if step % PILOT_WIDE == 0 and target.model.parts.attention and target.model.parts.reach is None:
             state = move_widely(rng, target, state, trading=False)  # a chain that was flung far would trade all away
         if len(recent) >= 3 and np.mean(recent[-3:]) < GOOD_ACCEPTANCE - 0.15:
             kicks, recent = min(kicks + 1 + kicks // 3, MOST_KICKS), []
@@ -803,10 +803,10 @@ def sample_panel(
 
     >>> from judgemap.core.model.counts import count_judged
     >>> from judgemap.core.model.outcomes import TieRule
-    >>> from judgemap.core.model.judges import Disagreement, Parts
+    >>> from judgemap.core.model.judges import Parts
     >>> from judgemap.core.model.prior import InverseGamma, independent
     >>> counts = count_judged([0, 0, 1], left=[0, 1, 0], right=[1, 2, 2], choice=[1, 0, -1], n_areas=3, n_judges=2)
-    >>> parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=Disagreement(independent(3)))
+    >>> parts = Parts(ties=TieRule.RAO_KUPPER, disagreement=independent(3))
     >>> model = PanelModel(counts, independent(3), InverseGamma(3, 3), parts)
     >>> draws = sample_panel(np.random.default_rng(1), model, plan=Plan(chains=2, warmup=10, draws=20))
     >>> draws["views"].shape

@@ -109,7 +109,7 @@ def lay_out(model: PanelModel) -> Layout:
     counts = model.counts
     judge = counts.judge if parts.by_judge else np.zeros_like(counts.judge)
     n_judges = counts.n_judges if parts.by_judge else 1
-    side = counts.first_left if parts.side is not None else np.full_like(counts.first_left, -1)
+    side = counts.first_left if parts.side else np.full_like(counts.first_left, -1)
     x = np.where(side < 0, 0, 2 * side - 1)
     use = (counts.n > 0) | ((counts.ties > 0) if parts.ties is not None else False)
     key = ((judge * n + counts.first) * n + counts.second) * 3 + x + 1

@@ -13,7 +13,7 @@ VᵀS(σ̂)V is diagonal at the typical σ̂, and around it the diagonal shrinks
 tie more, the same answers imply areas further apart: the centre of the map swells with the scales x, by the exponential
 of tanh δᵀ(x − m). Answers about areas further apart weigh less: d dims the W of the views with x in the same way. What
 is left of the dependence is linear in q, and a shear of the map and the views along the scales takes it away. With
-`Smoothness` each chain has a different prior for the map (`Roughness`), and w ~ N(0, I) holds for a typical one.
+`smoothness` each chain has a different prior for the map (`Roughness`), and w ~ N(0, I) holds for a typical one.
 Exactness does not require any of this to be accurate.
 
 q stacks the coordinates of the map, the views, the sides, the attention, the lapses (z_k = m_k + s_k q, where
@@ -43,7 +43,7 @@ Given ρ and ψ the map is Gaussian again, λ ~ N(0, α²K) with K = ρC + (1 �
     t      exactly: t = t* + (1 − ρ)ΨK⁻¹(λ/α − s* − t*), with s* and t* from their priors
     ψ_i    ~ InvGamma(2 + ½, 1 + t_i²/(2(1 − ρ)))
 
-Which areas a judge knows (`Reach`) is summed over. With gain_r = log P(answers of row r | η) − log P(… | η without
+Which areas a judge knows (`reach`) is summed over. With gain_r = log P(answers of row r | η) − log P(… | η without
 the map), and the further of r's two areas f_r(c) steps from c, the answers of judge k have the probability
 
     Σ_{c,s} P(c_k = c, r_k = s) exp Σ_{f_r(c) ≤ s} gain_r
@@ -61,7 +61,7 @@ from scipy import linalg
 from scipy.special import expit, log_ndtr
 
 from judgemap.core.model import outcomes
-from judgemap.core.model.judges import Lapses, PanelModel
+from judgemap.core.model.judges import ATTENTION_SCALE, DISAGREEMENT_SCALE, LAPSE_REST, SIDE_SCALE, PanelModel
 from judgemap.core.model.outcomes import Answers, Slopes, Wins, add_up
 from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal
 from judgemap.core.samplers.judges.layout import Layout, Views, onto_areas
@@ -311,15 +311,15 @@ def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
         prior = model.variance.terms
         chosen.append(Scale("log_variance", prior.log_density, prior.slope, log_variance, prior))
     if parts.disagreement is not None:
-        between = HalfNormal(parts.disagreement.scale).terms
+        between = HalfNormal(DISAGREEMENT_SCALE).terms
         chosen.append(Scale("log_disagreement", between.log_density, between.slope, log_variance - 1.0, between))
     if parts.ties is not None:
         chosen.append(_uniform("tie_chance", -1.0))
-    if parts.side is not None:
+    if parts.side:
         chosen.append(Scale("lean", lambda x: -x * x / 2, lambda x: -x, 0.0))
-        chosen.append(_half_cauchy("log_side", parts.side.scale, -1.0))
-    if parts.attention is not None:
-        chosen.append(_half_cauchy("log_attention", parts.attention.scale, -2.0))
+        chosen.append(_half_cauchy("log_side", SIDE_SCALE, -1.0))
+    if parts.attention:
+        chosen.append(_half_cauchy("log_attention", ATTENTION_SCALE, -2.0))
     return tuple(chosen)
 
 
@@ -411,9 +411,9 @@ class JudgesTarget:
         sizes = {
             "map": self.layout.n_areas,
             "views": self.coordinates.views.size,
-            "side": judges if parts.side is not None else 0,
-            "attention": judges if parts.attention is not None else 0,
-            "lapses": judges if parts.lapses is not None else 0,
+            "side": judges if parts.side else 0,
+            "attention": judges if parts.attention else 0,
+            "lapses": judges if parts.lapses else 0,
             "scales": len(self.scales),
         }
         ends = np.cumsum(list(sizes.values()))
@@ -517,16 +517,16 @@ def parameters(target: JudgesTarget, q: FloatArray) -> Point:
     own = q[part["views"]]
     e = see(layout.met, at.views, at.M, at.seen, shared.strengths, sigma, shared.dimmed, own, views)
     eta, attention, side = e, None, None
-    if target.model.parts.attention is not None:
+    if target.model.parts.attention:
         attention = place(q[part["attention"]], at.attention, np.exp(x["log_attention"] / 2))
         eta = layout.spread(1 + np.exp(x["log_attention"] / 2) * attention.w) * e
     unseen = np.zeros((1, 1))
-    if target.model.parts.side is not None:
+    if target.model.parts.side:
         effects = Effects(at.side.r - at.side.g * x["lean"], at.side.g)
         side = place(q[part["side"]], effects, np.exp(x["log_side"] / 2))
         unseen = layout.x * layout.spread(x["lean"] + np.exp(x["log_side"] / 2) * side.w)
         eta = eta + unseen
-    lapse = at.lapse_mean + at.lapse_sd * q[part["lapses"]] if target.model.parts.lapses is not None else None
+    lapse = at.lapse_mean + at.lapse_sd * q[part["lapses"]] if target.model.parts.lapses else None
     point = Point(*shared, views, e, side, attention, lapse, eta)
     if target.model.parts.reach is None:
         return point
@@ -579,15 +579,12 @@ def draw_reach(rng: np.random.Generator, target: JudgesTarget, told: Told) -> tu
 
 def lapse_rows(target: JudgesTarget, point: Point) -> FloatArray:
     """Return ε of every row, or 0."""
-    lapses = target.model.parts.lapses
-    if point.lapse is None or lapses is None:
-        return outcomes.NO_LAPSE
-    return target.layout.spread(lapse_rate(lapses, point.lapse))
+    return outcomes.NO_LAPSE if point.lapse is None else target.layout.spread(lapse_rate(point.lapse))
 
 
-def lapse_rate(lapses: Lapses, z: FloatArray) -> FloatArray:
+def lapse_rate(z: FloatArray) -> FloatArray:
     """ε = 1 − Φ(−z)^{1/rest}, which is Beta(1, rest) if z ~ N(0, 1)."""
-    rate: FloatArray = -np.expm1(log_ndtr(-z) / lapses.rest)
+    rate: FloatArray = -np.expm1(log_ndtr(-z) / LAPSE_REST)
     return rate
 
 
@@ -612,8 +609,8 @@ def gradient(target: JudgesTarget, q: FloatArray, point: Point) -> FloatArray:
         rows = Slopes(*(seen + unseen for seen, unseen in zip(rows, unknown, strict=True)))
     if parts.ties is not None:
         to_scale["tie_chance"] += rows.tie_chance * p * (1 - p)
-    if point.lapse is not None and parts.lapses is not None:
-        z, rest = point.lapse, parts.lapses.rest
+    if point.lapse is not None:
+        z, rest = point.lapse, LAPSE_REST
         speed = np.exp(-(z**2) / 2 + (1 / rest - 1) * log_ndtr(-z)) / (np.sqrt(2 * np.pi) * rest)
         slope[part["lapses"]] = at.lapse_sd * (layout.sum_by_judge(rows.lapse) * speed - z)
     if point.side is not None:
