@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from judgemap.study.assess.comparing import variance_sensitivity as variance_sensitivity
     from judgemap.study.assess.findings import Follows as Follows
     from judgemap.study.assess.findings import Rates as Rates
+    from judgemap.study.assess.findings import Reliability as Reliability
     from judgemap.study.assess.judges import judge_table as judge_table
     from judgemap.study.assess.judges import surprising_answers as surprising_answers
     from judgemap.study.assess.judges import time_histogram as time_histogram
     from judgemap.study.assess.rates import rates as rates
-    from judgemap.study.assess.reliability import Reliability as Reliability
     from judgemap.study.assess.reliability import reliability as reliability
     from judgemap.study.assess.reliability import reliability_over_time as reliability_over_time
     from judgemap.study.data.comparisons import Comparisons as Comparisons
@@ -70,7 +70,7 @@ _HOMES = {
     "ModelComparison": "study.assess.comparing",
     "PredictiveCheck": "study.assess.checks",
     "Rates": "study.assess.findings",
-    "Reliability": "study.assess.reliability",
+    "Reliability": "study.assess.findings",
     "Schedule": "study.plan.schedules",
     "StudyError": "errors",
     "StudyPlan": "study.plan.planning",

@@ -164,7 +164,7 @@ def test_a_large_map_is_assessed_by_a_part_of_it(areas, monkeypatch, judges):
     drawn = fit.risk[:, kept]
     np.testing.assert_allclose(part.fit.risk, drawn - drawn.mean(axis=1, keepdims=True))
     found = whole.to_dict()
-    assert {"judges", "reliability", "check", "verdict", "met", "sampling"} < set(found)
+    assert {"judges", "reliability", "checks", "verdict", "met", "sampling"} < set(found)
     assert "areas" not in found
     assert len(found["met"]) == len(areas)
     shown = " ".join(whole.verdict.lines)

@@ -15,7 +15,7 @@ from judgemap.study.assess.findings import (
     Grouping,
     JudgeFinding,
     Measure,
-    ReliabilityFinding,
+    Reliability,
     Remedy,
 )
 from judgemap.study.assess.verdict import Evidence, Grade, Reach, Subject, Verdict, judge_checks, judge_fit
@@ -23,7 +23,7 @@ from judgemap.study.data.comparisons import Comparisons
 
 AGREE = [JudgeFinding(judge=name) for name in ("ann", "bob", "cy")]
 USUAL = [Measure(name=name, words=name, p=0.4) for name in ("areas", "pairs", "left", "triads")]
-RELIABLE = ReliabilityFinding(split_half_full=0.9, bayes=0.95, judges=3, answers=500)
+RELIABLE = Reliability(split_half_full=0.9, bayes=0.95, judges=3, answers=500)
 SOUND = Evidence(reach=Reach(areas=60, compared=60), checks=USUAL, reliability=RELIABLE, judges=AGREE)
 
 
@@ -121,13 +121,13 @@ def test_a_measure_outside_its_interval_is_mentioned(p, said):
 @pytest.mark.parametrize("figures", [("split_half_full", "bayes"), ("bayes", "split_half_full")])
 def test_another_panel_must_agree_by_halves_and_by_the_posterior(correlation, grade, figures):
     low, high = figures
-    found = verdict(reliability=ReliabilityFinding(**{low: correlation, high: 0.99}, judges=3, answers=50))
+    found = verdict(reliability=Reliability(**{low: correlation, high: 0.99}, judges=3, answers=50))
     assert found.grade is grade
     assert (found.headline == "Too uncertain to rank areas") == (grade is Grade.NO)
 
 
 def test_too_few_answers_are_no_ground_to_rank():
-    early = ReliabilityFinding(note="With 3 decided answers it is too early to judge reliability.", answers=3)
+    early = Reliability(answers=3)
     assert verdict(reliability=early).grade is Grade.NO
 
 
@@ -195,7 +195,7 @@ def test_what_was_not_judged_needs_care():
 
 
 def test_the_worst_comes_first():
-    low = ReliabilityFinding(split_half_full=0.1, judges=3, answers=50)
+    low = Reliability(split_half_full=0.1, judges=3, answers=50)
     found = verdict(reliability=low, judges=AGREE[:1])
     assert [each.subject for each in found.reasons] == [Subject.RELIABILITY, Subject.JUDGES]
 

@@ -67,7 +67,8 @@ def made(areas, said) -> dict[str, Made]:
         data = said.without(left_out)
         fit = settings.run(data, areas)
         findings = findings_of(fit, Explanation(fit, data))
-        parts = ("top", "met", "sampling", "layout", "between", "grouping", "verdict", "check", "reliability", "judges")
+        assessed = ("verdict", "checks", "reliability", "judges")
+        parts = ("top", "met", "sampling", "layout", "between", "grouping", *assessed)
         on_the_map = {key: findings[key] for key in parts if key in findings}
         found[name] = Made(settings, fit, on_the_map, left_out, findings)
     return found

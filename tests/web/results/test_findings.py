@@ -32,7 +32,7 @@ def test_it_is_plain_json_with_the_keys_it_promises(made):
     assert len(findings["judges"]) == 3
     assert all(set(row) == AREA_KEYS for row in findings["areas"])
     assert [row["id"] for row in findings["areas"]] == list(fit.map.ids)
-    assert {"note", "bayes", "ssr", "split_half", "split_half_full", "splits"} <= set(findings["reliability"])
+    assert {"bayes", "ssr", "split_half", "split_half_full", "splits"} <= set(findings["reliability"])
     last = findings["reliability_over_time"][-1]
     assert last == {name: findings["reliability"][name] for name in last}, "the chart ends where the card is"
     ends = [max(row["density"][0], row["density"][-1]) for row in findings["areas"]]

@@ -44,15 +44,14 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
         {"win_rate": 0.9, "win_low": 0.2, "win_high": 0.8, "wins": 9, "losses": 1},
         {"win_rate": None, "win_low": None, "win_high": None, "wins": 0, "losses": 0},
     ]
-    check = {"note": "All is well.", "n_outside": 1, "checks": [
+    checks = [
         {"words": "Spread of win rates", "observed": 1.25, "expected": 1.2, "low": 1, "high": 1.5, "p": 0.4},
         {"words": "left", "observed": 962, "expected": 907.4, "low": 875, "high": 937.5, "p": 0.001},
-    ]}  # fmt: skip
-    run = keep(answered, findings={"check": check, "areas": areas, "part_words": "Half of it."})
+    ]
+    run = keep(answered, findings={"checks": checks, "areas": areas, "part_words": "Half of it."})
     html = page(run, "checks").content.decode()
     assert "Use with care" in html, "in a word, with a link to the reasons"
     assert "Verdict: use with care" in page(run, "map").content.decode()
-    assert "All is well." not in html, "the verdict's rule speaks, not an old note"
     assert "Unusual: left (p = 0.001)." in html
     assert "Half of it." in html, "what of a large map was checked"
     assert table_rows(html) == [

@@ -14,9 +14,9 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.checks import PredictiveCheck, predictive_check
-from judgemap.study.assess.findings import Findings, Parameter
+from judgemap.study.assess.findings import Findings, Parameter, Reliability
 from judgemap.study.assess.judges import judge_table, stands_out, surprising_answers
-from judgemap.study.assess.reliability import Reliability, reliability, reliability_over_time
+from judgemap.study.assess.reliability import reliability, reliability_over_time
 from judgemap.study.assess.verdict import Subject, Verdict, judge_fit
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.clusters import ClusterFit
@@ -32,7 +32,7 @@ WORK = 20_000_000
 """The most answers × draws in the predictive check."""
 LARGE, PART = 3_000, 1_000
 """On a map with more areas than the first, what takes many fits rests on a part with as many as the second."""
-PARTS = {Subject.JUDGES: "judges", Subject.RELIABILITY: "reliability", Subject.CHECKS: "check"}
+PARTS = (Subject.JUDGES, Subject.RELIABILITY, Subject.CHECKS)
 """What a verdict is based on, by the names that `findings.Findings` reads."""
 FIGURES = 5
 """Significant digits kept of every number that is not exact."""
@@ -104,7 +104,7 @@ class Explanation:
         rows = reliability_over_time(self.fit, self.data, seed=SEED, order=order, splits=splits, last=self.reliability)[
             OVER_TIME
         ]
-        if np.isfinite(self.reliability.another_panel):
+        if self.reliability.another_panel is not None:
             # Earlier points come from quick fits, which assume that judges are alike; their `bayes` is not comparable.
             rows[["bayes", "bayes_low", "bayes_high"]] = np.nan
         return rows
@@ -119,9 +119,9 @@ class Explanation:
     def verdict(self) -> Verdict:
         """Whether the fit can be used, and why."""
         kept, failed = {}, {}
-        for subject, name in PARTS.items():
+        for subject in PARTS:
             try:
-                kept[name] = self.part.assessed(name)
+                kept[subject.value] = self.part.assessed(subject)
             except (ValueError, ArithmeticError, MemoryError) as error:  # a matrix that is singular, draws without end
                 failed[subject] = str(error) or type(error).__name__
         found = Findings.from_dict(json_value(kept, FIGURES))
@@ -189,7 +189,7 @@ class Explanation:
         """
         part = self.part
         rounded: dict[str, object] = {
-            **{name: part.assessed(name) for name in PARTS.values()},
+            **{subject.value: part.assessed(subject) for subject in PARTS},
             "judges_note": part.judges_note,
             "part_words": self.part_words,
             "surprises": part.surprises.to_dict("records"),
@@ -202,14 +202,13 @@ class Explanation:
         told = json_value(rounded, FIGURES) | json_value(exact) | of_clusters(self.fit)
         return {**told, "met": self.met}  # a hundred thousand integers, which JSON takes as they are
 
-    def assessed(self, part: str) -> Any:  # noqa: ANN401 - as `Findings` reads it
-        """Return one of the parts that a verdict is based on."""
-        if part == "judges":
+    def assessed(self, subject: Subject) -> Any:  # noqa: ANN401 - as `Findings` reads it
+        """Return what a verdict's word on a subject is based on."""
+        if subject is Subject.JUDGES:
             return [{**row, "stands_out": self.stands_out[row["judge"]]} for row in self.judges.to_dict("records")]
-        if part == "reliability":
-            return {"note": self.reliability.note, **asdict(self.reliability)}
-        checks = [asdict(each) for each in self.check.measures]
-        return {"note": self.check.note, "checks": checks, "n_outside": self.check.n_outside}
+        if subject is Subject.RELIABILITY:
+            return asdict(self.reliability)
+        return [asdict(each) for each in self.check.measures]
 
     def _areas(self) -> list[Any]:
         table = self.check.areas

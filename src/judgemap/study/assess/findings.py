@@ -220,16 +220,6 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CheckFinding:
-    """Whether the model could have produced the answers: one measure after another, and a sentence."""
-
-    note: str = ""
-    checks: Sequence[Measure] = ()
-    n_outside: int = 0
-    """Areas whose win rate is outside its 95 % interval."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeFinding:
     """How well a judge agrees with the others, and what a researcher should look at; see `judges.judge_table`."""
 
@@ -276,11 +266,27 @@ class Surprise:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReliabilityFinding:
-    """How reliable the estimates are, from all answers or the first of them; see `reliability.Reliability`."""
+FEWEST_ANSWERS = 10
+"""With fewer decided answers than this, nothing is said about reliability."""
 
-    note: str = ""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reliability:
+    """How reliable the estimates are, from all answers or the first of them; None if that cannot be determined.
+
+    ``bayes`` with its 95 % interval; ``ssr``; ``split_half``, Pearson's correlation between the estimates of two halves
+    of the judges (the median over ``splits`` splits, and the range that contains 95 % of them);
+    ``split_half_full`` = 2r/(1 + r) of that median. For a fit in which judges differ, also the expected squared
+    correlation of its estimate with the ``population``'s map and with the estimate that ``another_panel`` of the same
+    size would give.
+
+    >>> import judgemap as jm
+    >>> areas, data = jm.example_study(seed=1)
+    >>> figures = jm.reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, splits=10)
+    >>> figures.answers, figures.judges, figures.bayes_low < figures.bayes < figures.bayes_high
+    (1848, 12, True)
+    """
+
     answers: int = 0
     judges: int = 0
     bayes: float | None = None
@@ -288,15 +294,34 @@ class ReliabilityFinding:
     bayes_high: float | None = None
     ssr: float | None = None
     split_half: float | None = None
+    split_half_low: float | None = None
+    split_half_high: float | None = None
     split_half_full: float | None = None
     splits: int = 0
+    population: float | None = None
     another_panel: float | None = None
-    """Squared correlation with the estimates of another panel, by a model in which judges differ."""
 
     @property
     def bayes_interval(self) -> tuple[float, float] | None:
         """The 95 % interval of ``bayes``."""
         return None if self.bayes_low is None or self.bayes_high is None else (self.bayes_low, self.bayes_high)
+
+    @property
+    def note(self) -> str:
+        """One sentence: what the figures say, or why they are missing."""
+        if self.bayes is None or self.answers < FEWEST_ANSWERS:
+            some = "1 decided answer" if self.answers == 1 else f"{self.answers:,} decided answers"
+            return f"With {some} it is too early to judge reliability; collect at least {FEWEST_ANSWERS}."
+        known = f"the estimate is expected to explain {100 * self.bayes:.0f} % of the variation in true risk"
+        if self.judges < 2:
+            return f"According to the model, {known}; with one judge we cannot tell whether others would agree."
+        if self.split_half is None:
+            return f"According to the model, {known}; half of these judges have too few answers to compare."
+        halves = f"two halves of the {self.judges:,} judges agree with correlation {self.split_half:.2f}"
+        panels = ""
+        if self.another_panel is not None:
+            panels = f"; the estimates of another panel of the same size would share {100 * self.another_panel:.0f} %"
+        return f"According to the model, {known}{panels}; {halves}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -489,10 +514,9 @@ class Findings:
 
     ``layout`` has a point for each area if there is no map; see `explain.Explanation` for the rest.
 
-    >>> kept = {"check": {"note": "It fits.", "checks": [{"words": "wins", "p": 0.001}]}, "top": {"3": [0.5, 0.1]}}
-    >>> findings = Findings.from_dict(kept)
-    >>> findings.check.note, findings.checks[0].unusual, findings.top, findings.reliability
-    ('It fits.', True, {3: [0.5, 0.1]}, None)
+    >>> findings = Findings.from_dict({"checks": [{"words": "wins", "p": 0.001}], "top": {"3": [0.5, 0.1]}})
+    >>> findings.checks[0].unusual, findings.top, findings.reliability
+    (True, {3: [0.5, 0.1]}, None)
     """
 
     warnings: Sequence[str] = ()
@@ -500,14 +524,15 @@ class Findings:
     layout: Sequence[Sequence[float]] = ()
     risk_edges: Sequence[float] = ()
     areas: Sequence[AreaFinding] = ()
-    check: CheckFinding = CheckFinding()
+    checks: Sequence[Measure] = ()
+    """What was counted in the answers and in simulated ones."""
     judges: Sequence[JudgeFinding] = ()
     judges_note: str = ""
     part_words: str = ""
     """On which part of a large map checks, reliability and judges rest; empty if on all of it."""
     surprises: Sequence[Surprise] = ()
-    reliability: ReliabilityFinding | None = None
-    reliability_over_time: Sequence[ReliabilityFinding] = ()
+    reliability: Reliability | None = None
+    reliability_over_time: Sequence[Reliability] = ()
     sampling: SamplingFinding = SamplingFinding()
     parameters: Sequence[Parameter] = ()
     between: Sequence[Sequence[float] | None] = ()
@@ -520,8 +545,3 @@ class Findings:
     def from_dict(cls, kept: Mapping[str, Any]) -> "Findings":
         """Read what `explain.Explanation.to_dict` wrote, or some of its parts."""
         return msgspec.convert(kept, cls, str_keys=True)
-
-    @property
-    def checks(self) -> Sequence[Measure]:
-        """What was counted in the answers and in simulated ones."""
-        return self.check.checks

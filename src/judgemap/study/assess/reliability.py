@@ -7,7 +7,7 @@ neighbours; `ssr` is for separate estimates of each area, as other tools report 
 reflect differences between judges, and they are lower if judges differ.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import combinations
 from math import comb
 
@@ -28,6 +28,7 @@ from judgemap.core.model.prior import FixedVariance
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.errors import StudyError
+from judgemap.study.assess.findings import FEWEST_ANSWERS, Reliability
 from judgemap.study.assess.judges import (
     Belief,
     belief_of,
@@ -38,60 +39,9 @@ from judgemap.study.assess.judges import (
 from judgemap.study.data.comparisons import Comparisons, check_map
 from judgemap.study.fit.result import Fit
 
-FEWEST = 10
-"""With fewer decided answers than this, nothing is said about reliability."""
 QUICK_DRAWS = 400
 SSR_LIMIT = 3_000
 """With more areas than this, estimating them one by one would take minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reliability:
-    """How reliable the estimates are; nan if that cannot be determined.
-
-    ``bayes`` with its 95 % interval; ``ssr``; ``split_half``, Pearson's correlation between the estimates of two halves
-    of the judges (the median over ``splits`` splits, and the range that contains 95 % of them);
-    ``split_half_full`` = 2r/(1 + r) of that median. For a fit in which judges differ, also the expected squared
-    correlation of its estimate with the ``population``'s map and with the estimate that ``another_panel`` of the same
-    size would give.
-
-    >>> import judgemap as jm
-    >>> areas, data = jm.example_study(seed=1)
-    >>> figures = jm.reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, splits=10)
-    >>> figures.answers, figures.judges, figures.bayes_low < figures.bayes < figures.bayes_high
-    (1848, 12, True)
-    """
-
-    answers: int
-    judges: int
-    bayes: float
-    bayes_low: float
-    bayes_high: float
-    ssr: float
-    split_half: float
-    split_half_low: float
-    split_half_high: float
-    split_half_full: float
-    splits: int
-    population: float = float("nan")
-    another_panel: float = float("nan")
-
-    @property
-    def note(self) -> str:
-        """One sentence: what the figures say, or why they are missing."""
-        if self.answers < FEWEST:
-            some = "1 decided answer" if self.answers == 1 else f"{self.answers:,} decided answers"
-            return f"With {some} it is too early to judge reliability; collect at least {FEWEST}."
-        known = f"the estimate is expected to explain {100 * self.bayes:.0f} % of the variation in true risk"
-        if self.judges < 2:
-            return f"According to the model, {known}; with one judge we cannot tell whether others would agree."
-        if not np.isfinite(self.split_half):
-            return f"According to the model, {known}; half of these judges have too few answers to compare."
-        halves = f"two halves of the {self.judges:,} judges agree with correlation {self.split_half:.2f}"
-        panels = ""
-        if np.isfinite(self.another_panel):
-            panels = f"; the estimates of another panel of the same size would share {100 * self.another_panel:.0f} %"
-        return f"According to the model, {known}{panels}; {halves}."
 
 
 def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) -> Reliability:
@@ -128,7 +78,7 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
     check_map(data, fit.map)
     answers = data.where(data.decided)
     with one_thread():
-        early, belief, halves = len(answers) < FEWEST, belief_of(fit), np.empty(0)
+        early, belief, halves = len(answers) < FEWEST_ANSWERS, belief_of(fit), np.empty(0)
         if not early:
             halves = split_half(np.random.default_rng(seed), answers, belief, splits, whole_fit(data, belief))
         measured = _measure(answers, halves, fit.risk)
@@ -194,7 +144,10 @@ def reliability_over_time(
             whole = quick_fit(early.counts_of(early.decided), belief, whole)
             draws = whole.draw(rng, QUICK_DRAWS)
             rows.append(_measure(early, split_half(rng, early, belief, splits, whole), draws))
-    return pd.DataFrame([asdict(each) for each in (rows if last is None else [*rows, last])])
+    if last is not None:
+        rows.append(last)
+    known = ({name: np.nan if each is None else each for name, each in asdict(row).items()} for row in rows)
+    return pd.DataFrame(known)
 
 
 def split_half(
@@ -222,26 +175,29 @@ def split_half(
 def _measure(answers: Comparisons, halves: FloatArray, draws: FloatArray) -> Reliability:
     """Compute the figures, given the correlations of halves and draws of the strengths."""
     n_judges = len(np.unique(answers.judge[answers.judge >= 0]))
-    if len(answers) < FEWEST:
-        nan = float("nan")
-        return Reliability(len(answers), n_judges, nan, nan, nan, nan, nan, nan, nan, nan, splits=0)
+    if len(answers) < FEWEST_ANSWERS:
+        return Reliability(answers=len(answers), judges=n_judges)
     squared = squared_correlations(draws)
-    low, middle, high = np.quantile(halves, [0.025, 0.5, 0.975]) if len(halves) else [float("nan")] * 3
+    low, middle, high = np.quantile(halves, [0.025, 0.5, 0.975]) if len(halves) else [np.nan] * 3
     bayes_low, bayes_high = np.quantile(squared, [0.025, 0.975])
     counts = answers.counts_of(answers.decided)
     return Reliability(
         answers=len(answers),
         judges=n_judges,
-        bayes=float(squared.mean()),
-        bayes_low=float(bayes_low),
-        bayes_high=float(bayes_high),
-        ssr=separation(*unpooled(counts)) if len(answers.ids) <= SSR_LIMIT else float("nan"),
-        split_half=float(middle),
-        split_half_low=float(low),
-        split_half_high=float(high),
-        split_half_full=float(stepped_up(middle)),
+        bayes=_known(squared.mean()),
+        bayes_low=_known(bayes_low),
+        bayes_high=_known(bayes_high),
+        ssr=_known(separation(*unpooled(counts))) if len(answers.ids) <= SSR_LIMIT else None,
+        split_half=_known(middle),
+        split_half_low=_known(low),
+        split_half_high=_known(high),
+        split_half_full=_known(stepped_up(middle)),
         splits=len(halves),
     )
+
+
+def _known(figure: float | FloatArray) -> float | None:
+    return float(figure) if np.isfinite(figure) else None
 
 
 def _halves(rng: np.random.Generator, judges: IntArray, splits: int) -> list[IntArray]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from judgemap.study.assess.findings import DIFFER, Grouping, JudgeFinding, Measure, ReliabilityFinding, Remedy
+from judgemap.study.assess.findings import DIFFER, Grouping, JudgeFinding, Measure, Reliability, Remedy
 
 MUCH, SOME = 0.8, 0.6
 """Expected correlations with another panel's map: from the first on the order is sound, below the second unusable."""
@@ -145,7 +145,7 @@ class Evidence:
     """Whether the first warning is about a fit that was stopped early."""
     reach: Reach | None = None
     checks: Sequence[Measure] | None = None
-    reliability: ReliabilityFinding | None = None
+    reliability: Reliability | None = None
     judges: Sequence[JudgeFinding] | None = None
     differ: bool = False
     """Whether judges differ more than chance explains, in a fit that assumes they do not."""
@@ -219,7 +219,7 @@ def judge_fit(found: Evidence) -> Verdict:
     """Judge a fit by what was found about it.
 
     >>> measures = [Measure(name="left", words="", p=0.007, remedy=Remedy("side", True))]
-    >>> known = ReliabilityFinding(split_half_full=0.84, judges=2, answers=800)
+    >>> known = Reliability(split_half_full=0.84, judges=2, answers=800)
     >>> two = [JudgeFinding(judge="ann"), JudgeFinding(judge="bob")]
     >>> judge_fit(Evidence(reach=Reach(9, 9), checks=measures, reliability=known, judges=two)).lines[1][-74:]
     'Those answers carry little information (p = 0.007). Fit again with --side.'
@@ -302,7 +302,7 @@ def judge_checks(measures: Sequence[Measure] | None) -> Ground:
     return Ground(Subject.CHECKS, Grade.SOUND, words)
 
 
-def judge_reliability(known: ReliabilityFinding | None) -> Ground:
+def judge_reliability(known: Reliability | None) -> Ground:
     """Judge how closely another panel's map would agree: a correlation of 0.8 is sound, below 0.6 it is unusable."""
     if known is None:
         return Ground(Subject.RELIABILITY, Grade.CARE, "We did not estimate how far another panel would agree.")
@@ -382,18 +382,18 @@ def _clusters(number: int) -> str:
     return "1 cluster" if number == 1 else f"{number:,} clusters"
 
 
-def expected_correlation(known: ReliabilityFinding) -> tuple[float | None, bool]:
+def expected_correlation(known: Reliability) -> tuple[float | None, bool]:
     """Return the expected correlation with another panel's map, and whether it allows for judges who differ.
 
     The posterior's own is that of another panel if the model lets judges differ, and otherwise assumes that judges are
     alike. Split halves, stepped up, allow for judges who differ, but agree where the prior fills in the same map twice.
     So the lower of the two counts; with very few answers halves may contradict each other, which counts as 0.
 
-    >>> expected_correlation(ReliabilityFinding(another_panel=0.81, split_half_full=0.95, bayes=0.95))
+    >>> expected_correlation(Reliability(another_panel=0.81, split_half_full=0.95, bayes=0.95))
     (0.9, True)
-    >>> expected_correlation(ReliabilityFinding(split_half_full=0.97, bayes=0.5))
+    >>> expected_correlation(Reliability(split_half_full=0.97, bayes=0.5))
     (0.5, True)
-    >>> expected_correlation(ReliabilityFinding(split_half_full=-0.62, bayes=0.5))
+    >>> expected_correlation(Reliability(split_half_full=-0.62, bayes=0.5))
     (0.0, True)
     """
     own = known.bayes if known.another_panel is None else sqrt(known.another_panel)
@@ -402,10 +402,10 @@ def expected_correlation(known: ReliabilityFinding) -> tuple[float | None, bool]
     return (max(min(both), 0.0) if both else None), of_panels
 
 
-def reliability_words(known: ReliabilityFinding) -> str:
+def reliability_words(known: Reliability) -> str:
     """Say how similar another panel's map would be.
 
-    >>> reliability_words(ReliabilityFinding(split_half_full=0.84, judges=12, answers=800))
+    >>> reliability_words(Reliability(split_half_full=0.84, judges=12, answers=800))
     'Another panel of 12 judges would give much the same order of the areas (expected correlation 0.84).'
     """
     found, of_panels = expected_correlation(known)

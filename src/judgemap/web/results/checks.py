@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from judgemap.core.samplers.diagnostics import GOOD_ESS, GOOD_RHAT
-from judgemap.study.assess.findings import ReliabilityFinding, RiskRow, SamplingFinding
+from judgemap.study.assess.findings import Reliability, RiskRow, SamplingFinding
 from judgemap.study.assess.verdict import judge_checks, p_value, reliability_words
 from judgemap.study.fit.record import GOOD_GAP
 from judgemap.web.dashboard.charts import Chart, Course, line_chart
@@ -55,7 +55,7 @@ def worst(
 @fit_page
 def checks(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Compare what the fit expects with what the judges said."""
-    findings = read_findings(run, "check", "areas", "part_words")
+    findings = read_findings(run, "checks", "areas", "part_words")
     measured = [(each, p_value(each.p).removeprefix("p ").removeprefix("= ")) for each in findings.checks]
     context = {
         "note": judge_checks(findings.checks).text,
@@ -90,7 +90,7 @@ def reliability(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "results/reliability.html", context | {"here": "dashboard", "page": "reliability"})
 
 
-def over_time(rows: Sequence[ReliabilityFinding]) -> Chart | None:
+def over_time(rows: Sequence[Reliability]) -> Chart | None:
     """Draw how the measures grew with the answers; those not known at some point are left out there."""
     halves = [(float(row.answers), row.split_half_full) for row in rows if row.split_half_full is not None]
     bayes = [(float(row.answers), row.bayes) for row in rows if row.bayes is not None]
