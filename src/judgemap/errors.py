@@ -1,5 +1,8 @@
 """What goes wrong because of something a user can put right."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class StudyError(ValueError):
     """A user's mistake: one sentence that says where it is, what is wrong, and what to do next.
@@ -19,6 +22,23 @@ class StudyError(ValueError):
         self.text, self.field = text, field
         self.values = {name: f"{each:,}" if isinstance(each, int) else str(each) for name, each in values.items()}
         super().__init__(text % self.values if values else text)
+
+
+@contextmanager
+def told_as_study_error(before: str = "", field: str | None = None) -> Iterator[None]:
+    """Turn a `ValueError` of the core into a `StudyError` that begins with what it is about.
+
+    >>> with told_as_study_error("the prior cannot be built: "):
+    ...     float("wide")
+    Traceback (most recent call last):
+    judgemap.errors.StudyError: the prior cannot be built: could not convert string to float: 'wide'
+    """
+    try:
+        yield
+    except StudyError:
+        raise
+    except ValueError as error:
+        raise StudyError(f"{before}{error}", field) from None
 
 
 class NotInstalledError(StudyError, ImportError):

@@ -85,7 +85,7 @@ def test_a_chosen_number_of_clusters(fit):
     assert fit.partition(loss="binder").n_clusters >= 1
     with pytest.raises(jm.StudyError, match="24 areas cannot make 25 clusters; ask for 1 to 24"):
         fit.partition(n_clusters=25)
-    with pytest.raises(jm.StudyError, match="no loss 'rand'; choose 'vi' or 'binder'"):
+    with pytest.raises(jm.StudyError, match="no loss 'rand'; choose one of 'vi', 'binder'"):
         fit.partition(loss="rand")
 
 

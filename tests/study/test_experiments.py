@@ -146,7 +146,7 @@ def test_a_damaged_set_is_named(folder):
         (lambda: Scheduling(alpha=-1.0), "alpha must be a positive number"),
         (lambda: Scheduling(alpha=float("nan")), "alpha must be a positive number"),
         (lambda: Scheduling(comparisons=0), "comparisons must be at least 1"),
-        (lambda: Scheduling(sampler="nuts"), "there is no sampler 'nuts'; choose one of hmc, gibbs"),
+        (lambda: Scheduling(sampler="nuts"), "there is no sampler 'nuts'; choose one of 'hmc', 'gibbs'"),
         (lambda: Scheduling(draws=1), "draws must be at least 4"),
         (lambda: Scalability(chains=0), "chains must be at least 1"),
         (lambda: Robustness(behaviours=("carless",)), "there is no behaviour 'carless'"),

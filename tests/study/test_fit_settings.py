@@ -148,11 +148,14 @@ def test_json_and_back():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"model": "spatail"}, "there is no model 'spatail'; choose one of spatial, standard, clusters"),
+        (
+            {"model": "spatail"},
+            "there is no model 'spatail' .did you mean 'spatial'.*; choose one of 'spatial', 'standard', 'clusters'",
+        ),
         ({"prior": "exponentail"}, "there is no prior 'exponentail' \\(did you mean 'exponential'"),
-        ({"sampler": "nuts"}, "there is no sampler 'nuts'; choose one of hmc, gibbs"),
+        ({"sampler": "nuts"}, "there is no sampler 'nuts'; choose one of 'hmc', 'gibbs'"),
         ({"affinity": "windows"}, "there is no affinity 'windows' \\(did you mean 'window'"),
-        ({"loss": "rand"}, "there is no loss 'rand'; choose one of vi, binder"),
+        ({"loss": "rand"}, "there is no loss 'rand'; choose one of 'vi', 'binder'"),
         ({"length": 0}, "the length scale must be a positive number, received 0"),
         ({"alpha": -0.0}, "a fixed α must be a positive number"),
         ({"chi": -1.0}, "the shape χ of the prior of α² must be a positive number, received -1.0"),

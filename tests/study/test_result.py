@@ -235,7 +235,7 @@ def test_priors_by_name(kind):
 
 
 def test_prior_errors(square):
-    with pytest.raises(jm.StudyError, match=r"no prior 'gaussian'.*the priors are"):
+    with pytest.raises(jm.StudyError, match=r"no prior 'gaussian'.*choose one of 'car'"):
         jm.prior_covariance(square, "gaussian")
     with pytest.raises(jm.StudyError, match="have no outlines"):
         jm.prior_covariance(square, "exponential")

@@ -203,6 +203,18 @@ def did_you_mean(word: str, known: Collection[str]) -> str:
     return f" (did you mean {by_folded[nearest[0]]!r}?)" if nearest else ""
 
 
+def check_known(what: str, word: str, known: Collection[str], field: str | None = None) -> None:
+    """Raise a `StudyError` unless a word is one of those known.
+
+    >>> check_known("prior", "cat", ["car", "matern32"])
+    Traceback (most recent call last):
+    judgemap.errors.StudyError: there is no prior 'cat' (did you mean 'car'?); choose one of 'car', 'matern32'
+    """
+    if word not in known:
+        hint = did_you_mean(word, known)
+        raise StudyError(f"there is no {what} {word!r}{hint}; choose one of {quoted(known)}", field)
+
+
 def quoted(words: Collection[str], most: int = 20) -> str:
     """List words for a sentence; beyond `most`, say how many were left out.
 

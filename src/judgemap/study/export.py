@@ -18,7 +18,7 @@ import pandas as pd
 
 from judgemap.core.model.prior import InverseGamma
 from judgemap.errors import NotInstalledError, StudyError
-from judgemap.geo.csvfiles import csv_text, defused, did_you_mean, quoted
+from judgemap.geo.csvfiles import check_known, csv_text, defused, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.beside import Grouping, outlines_by, results_by
 from judgemap.study.assess.findings import Rates
@@ -72,8 +72,7 @@ def write_download(fit: Fit, kind: str, path: str | Path, by: By = None) -> Path
     ``by`` gives results by group, or rates too.
     """
     path = Path(path)
-    if kind not in FORMATS:
-        raise StudyError(f"there is no format {kind!r}{did_you_mean(kind, FORMATS)}; choose one of {quoted(FORMATS)}")
+    check_known("format", kind, FORMATS)
     if kind in OF_A_MAP and fit.map.geometry is None:
         raise StudyError(f"this fit has no map, which {kind} is for; choose 'csv' or 'parquet' instead")
     if by is not None and kind not in OF_GROUPS:

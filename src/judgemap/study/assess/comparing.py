@@ -14,7 +14,7 @@ from judgemap.core.assess.reliability import likeness, pearson, spearman
 from judgemap.core.threads import one_thread
 from judgemap.core.types import FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.csvfiles import check_known, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.judges import bench_of
 from judgemap.study.data.comparisons import Comparisons
@@ -230,11 +230,7 @@ def read_variation(text: str, names: Sequence[str] = NUMBERS) -> Variation:
     ('chi', [0.1, 1.0])
     """
     name, _, values = text.partition("=")
-    if name not in names:
-        raise StudyError(
-            f"--sensitivity {text}: there is no hyperparameter {name!r}{did_you_mean(name, names)}; "
-            f"choose one of {quoted(names)}"
-        )
+    check_known("hyperparameter", name, names)
     try:
         return name, [float(value) for value in values.split(",")]
     except ValueError:
@@ -334,9 +330,7 @@ def _sensitivity(
 
 
 def _varied(name: str, value: float) -> dict[str, float | None]:
-    if name not in VARIANCE_NUMBERS:
-        hint = did_you_mean(name, VARIANCE_NUMBERS)
-        raise StudyError(f"the prior of α has no {name!r}{hint}; choose one of {quoted(VARIANCE_NUMBERS)}")
+    check_known("hyperparameter", name, VARIANCE_NUMBERS)
     if name == "alpha_scale":
         return {name: value, "chi": None, "omega": None, "as_in_paper": False}
     return dict.fromkeys(("chi", "omega") if name == "both" else (name,), value)
@@ -476,7 +470,7 @@ def compare_models(
     >>> compare_models(data, areas, seed=1, models=["alik"])
     Traceback (most recent call last):
         ...
-    judgemap.errors.StudyError: there is no model of judges 'alik' (did you mean 'alike'?); there are 'alike', ...
+    judgemap.errors.StudyError: there is no model of judges 'alik' (did you mean 'alike'?); choose one of ...
     """
     shared = FitSettings(**{**settings, "seed": seed})
     data, _ = with_answers(data.where(data.decided | data.tied))
@@ -487,9 +481,7 @@ def compare_models(
         )
     chosen = _applicable(data) if models is None else list(models)
     for name in chosen:
-        if name not in CANDIDATES:
-            hint = did_you_mean(name, tuple(CANDIDATES))
-            raise StudyError(f"there is no model of judges {name!r}{hint}; there are {quoted(tuple(CANDIDATES))}")
+        check_known("model of judges", name, CANDIDATES)
     scores, refits = {}, {}
     for name in chosen:
         scores[name], refits[name] = leave_one_judge_out(data, areas, CANDIDATES[name](shared), cores)

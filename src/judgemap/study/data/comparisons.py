@@ -20,7 +20,7 @@ from judgemap.core.model.counts import JudgedCounts, PairCounts, count_judged
 from judgemap.core.types import BoolArray, FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import Table, as_table, did_you_mean, quoted, read_number, read_table
+from judgemap.geo.csvfiles import Table, as_table, check_known, did_you_mean, quoted, read_number, read_table
 from judgemap.geo.maps import Areas, clean_label
 
 if TYPE_CHECKING:
@@ -356,9 +356,8 @@ class Comparisons(Displayed):
 
     def _known(self, judges: Iterable[str]) -> set[str]:
         wanted = set(judges)
-        for judge in sorted(wanted.difference(self.judges)):
-            known = did_you_mean(judge, self.judges)
-            raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
+        for judge in sorted(wanted):
+            check_known("judge", judge, self.judges)
         return wanted
 
     def _of(self, names: Sequence[str], *, unnamed: bool = False) -> "Comparisons":

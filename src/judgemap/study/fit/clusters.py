@@ -16,6 +16,7 @@ from judgemap.core.samplers.diagnostics import GOOD_RHAT
 from judgemap.core.samplers.run import CLUSTER_SAMPLERS, sample_clusters
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import check_known
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.findings import Group, Grouping, is_placed
 from judgemap.study.data.comparisons import Comparisons
@@ -98,8 +99,7 @@ class ClusterFit(Fit):
             raise StudyError(
                 f"{len(self.map):,} areas cannot make {n_clusters:,} clusters; ask for 1 to {len(self.map):,}"
             )
-        if loss not in LOSSES:
-            raise StudyError(f"there is no loss {loss!r}; choose {' or '.join(map(repr, LOSSES))}")
+        check_known("loss", loss, LOSSES)
         search = minimise_vi if loss == "vi" else minimise_binder
         best = search(self.labels, n_clusters)
         risk = np.median(self.risk, axis=0)

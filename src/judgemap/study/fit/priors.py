@@ -9,8 +9,8 @@ from judgemap.core.model import prior
 from judgemap.core.model.covariates import standardised
 from judgemap.core.model.prior import Covariance
 from judgemap.core.types import FloatArray
-from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.errors import StudyError, told_as_study_error
+from judgemap.geo.csvfiles import check_known, quoted
 from judgemap.geo.maps import Areas
 
 if TYPE_CHECKING:
@@ -49,14 +49,10 @@ def smoother_of(areas: Areas, kind: str, length: float | None = None) -> "Smooth
             "choose 'car'",
             field="prior",
         )
-    try:
+    with told_as_study_error(f"the prior {kind!r} cannot be built: "):
         if kind == "multi-resolution":
             return MultiResolution(areas.centroids() / 1000, usual_length(areas, kind) if length is None else length)
         return IntrinsicCar(areas.graph)
-    except StudyError:
-        raise
-    except ValueError as error:
-        raise StudyError(f"the prior {kind!r} cannot be built: {error}") from None
 
 
 def prior_covariance(areas: Areas, kind: str = PLAIN, length: float | None = None) -> Covariance:
@@ -88,15 +84,9 @@ def prior_covariance(areas: Areas, kind: str = PLAIN, length: float | None = Non
     >>> C.shape
     (77, 77)
     """
-    if kind not in PRIORS:
-        hint = did_you_mean(kind, PRIORS)
-        raise StudyError(f"there is no prior {kind!r}{hint}; the priors are {quoted(tuple(PRIORS))}", field="prior")
-    try:
+    check_known("prior", kind, PRIORS, field="prior")
+    with told_as_study_error(f"the prior {kind!r} cannot be built: "):
         return _build(areas, kind, length)
-    except StudyError:
-        raise
-    except ValueError as error:
-        raise StudyError(f"the prior {kind!r} cannot be built: {error}") from None
 
 
 def _build(areas: Areas, kind: str, length: float | None) -> Covariance:

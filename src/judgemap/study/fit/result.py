@@ -23,7 +23,7 @@ from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.display import Displayed, drawn
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.csvfiles import check_known
 from judgemap.geo.maps import Areas
 from judgemap.study.assess.verdict import ENDLESS, Evidence, Reach, Verdict, judge_fit
 from judgemap.study.data.comparisons import Comparisons, check_map
@@ -225,9 +225,7 @@ class Fit(Displayed):
                 f"this fit has one map for all judges, not one of the {view}; fit with --judges-differ for the "
                 "population's and the panel's"
             )
-        wanted = (View.POPULATION.value, View.PANEL.value)
-        if view not in wanted:
-            raise StudyError(f"there is no view {view!r}{did_you_mean(view, wanted)}; choose one of {quoted(wanted)}")
+        check_known("view", view, (View.POPULATION.value, View.PANEL.value))
         if f"{view}_risk" not in self.posterior:
             raise StudyError(
                 f"there is no map of the {view}: with {len(self.map):,} areas, each judge has a view of only the part "
@@ -279,9 +277,7 @@ class Fit(Displayed):
         pandas.DataFrame
             One row per area.
         """
-        if judge not in self.judges:
-            known = did_you_mean(judge, self.judges)
-            raise StudyError(f"there is no judge {judge!r}{known}; the judges are {quoted(self.judges)}")
+        check_known("judge", judge, self.judges)
         return self._table(self._judge_risk()[:, self.judges.index(judge)])
 
     def _judge_risk(self) -> FloatArray:

@@ -32,8 +32,8 @@ from judgemap.core.model.prior import (
 )
 from judgemap.core.samplers.run import SAMPLERS, Draws, Plan, Watcher
 from judgemap.core.threads import one_thread
-from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.errors import StudyError, told_as_study_error
+from judgemap.geo.csvfiles import check_known, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons, Direction
 from judgemap.study.fit.priors import FOR_LARGE_MAPS, PLAIN, PRIORS
@@ -102,27 +102,20 @@ class Setting:
 
     def check_value(self, name: str, value: Any) -> None:  # noqa: ANN401 - client-supplied JSON can hold anything
         """Raise a `StudyError` unless the setting accepts the value."""
-        if isinstance(value, bool) != (self.kind is bool) or not isinstance(
-            value, (int, float) if self.kind is float else self.kind
-        ):
+        fits = isinstance(value, (int, float) if self.kind is float else self.kind)
+        if not fits or isinstance(value, bool) != (self.kind is bool):
             raise StudyError(f"{name} must be {KINDS[self.kind]}, received {value!r}", field=name)
-        try:
-            self._check_limits(name, value)
-        except ValueError as error:
-            raise StudyError(str(error), field=name) from None
-
-    def _check_limits(self, name: str, value: Any) -> None:  # noqa: ANN401
-        if self.choices and value not in self.choices:
-            hint = did_you_mean(value, tuple(self.choices)) if name in ("prior", "affinity") else ""
-            raise ValueError(f"there is no {name} {value!r}{hint}; choose one of {', '.join(self.choices)}")
-        if self.kind is float and not math.isfinite(value):
-            raise ValueError(f"{name} must be a finite number, received {value!r}")
-        if self.most is not None and not (self.least or 0) <= value <= self.most:
-            raise ValueError(f"{name} must be a whole number from {self.least or 0} to {self.most}, received {value}")
-        if self.least is not None and value < self.least:
-            raise ValueError(f"{name} must be at least {self.least}, received {value}")
-        if self.check is not None:
-            self.check(value)
+        if self.choices:
+            check_known(name, value, self.choices, name)
+        with told_as_study_error(field=name):
+            if self.kind is float and not math.isfinite(value):
+                raise ValueError(f"{name} must be a finite number, received {value!r}")
+            if self.most is not None and not (self.least or 0) <= value <= self.most:
+                raise ValueError(f"{name} must be a whole number from {self.least} to {self.most}, received {value}")
+            if self.least is not None and value < self.least:
+                raise ValueError(f"{name} must be at least {self.least}, received {value}")
+            if self.check is not None:
+                self.check(value)
 
 
 def new_setting(default: Any, kind: type, label: str, text: str, **more: Any) -> Any:  # noqa: ANN401 - like `field`
@@ -608,7 +601,7 @@ class FitSettings:
     def cluster_prior(self, areas: Areas) -> ClusterPrior:
         """Build the prior of clusters for these areas, or say what is wrong with it."""
         length = 1.0 if self.length is None else self.length
-        try:
+        with told_as_study_error("the prior of the clusters cannot be built: "):
             if self.affinity == "communicability":
                 affinity = communicability_matrix(areas.graph)
             else:
@@ -620,10 +613,6 @@ class FitSettings:
                     "join it to an area with an extra edge, or choose a wider affinity"
                 )
             return ClusterPrior(affinity, self.beta, self.mu0, self.kappa0, self.a0, self.b0)
-        except StudyError:
-            raise
-        except ValueError as error:
-            raise StudyError(f"the prior of the clusters cannot be built: {error}") from None
 
     def run(
         self,
@@ -695,12 +684,10 @@ class FitSettings:
         >>> FitSettings.from_dict({"model": "cluster"})
         Traceback (most recent call last):
             ...
-        judgemap.errors.StudyError: there is no model 'cluster'; choose one of spatial, standard, clusters
+        judgemap.errors.StudyError: there is no model 'cluster' (did you mean 'clusters'?); choose one of 'spatial', ...
         """
         for name in given:
-            if name not in SETTINGS:
-                hint = did_you_mean(str(name), tuple(SETTINGS))
-                raise StudyError(f"there is no setting {name!r}{hint}; there are {quoted(tuple(SETTINGS))}")
+            check_known("setting", str(name), SETTINGS)
         return cls(**given)
 
 

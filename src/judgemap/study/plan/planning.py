@@ -30,7 +30,7 @@ from judgemap.core.simulate.trials import (
 from judgemap.core.types import FloatArray
 from judgemap.display import Displayed
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean, quoted
+from judgemap.geo.csvfiles import check_known, quoted
 from judgemap.geo.maps import Areas
 from judgemap.study.fit.priors import prior_covariance
 from judgemap.study.fit.record import versions
@@ -492,10 +492,7 @@ def _check(areas: Areas, judges: int, per_judge: int, simulations: int, designs:
             f"least {len(areas) - 1:,}"
         )
     for name in designs:
-        if name not in DESIGNS:
-            raise StudyError(
-                f"there is no design {name!r}{did_you_mean(name, DESIGNS)}; the designs are {quoted(DESIGNS)}"
-            )
+        check_known("design", name, DESIGNS)
     if not designs:
         raise StudyError(f"no design was named; the designs are {quoted(DESIGNS)}")
     return list(dict.fromkeys(designs))

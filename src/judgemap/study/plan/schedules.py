@@ -18,8 +18,8 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import Covariance, covariance_of
 from judgemap.core.types import FloatArray, IntArray, frozen_floats, frozen_ints
 from judgemap.display import Displayed
-from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
+from judgemap.errors import StudyError, told_as_study_error
+from judgemap.geo.csvfiles import check_known, quoted, read_table
 from judgemap.geo.maps import Areas, clean_label
 from judgemap.study.fit.folder import write_whole
 
@@ -167,7 +167,7 @@ def schedule(
     """
     known = None if knows is None else areas.index(knows)
     name = design if isinstance(design, str) else "weights"
-    try:
+    with told_as_study_error():
         if panel is not None and design != "optimal":
             raise StudyError(
                 "judges: only the optimal design takes account of judges; choose it, or leave the judges out"
@@ -180,10 +180,6 @@ def schedule(
                 chosen = chosen.restricted(known)
         chosen.total()
         drawn = draw_list(np.random.default_rng(seed), chosen, pairs, options or ListOptions())
-    except StudyError:
-        raise
-    except ValueError as error:
-        raise StudyError(str(error)) from None
     return Schedule(areas, chosen, drawn.pairs, drawn.repeat_of + 1, name, seed)
 
 
@@ -196,24 +192,20 @@ def pair_design(
             "the adaptive design chooses each pair after the last answer, so it has no list; run it on the study "
             f"server, or choose one of {quoted(DESIGNS)}"
         )
-    try:
-        match name:
-            case "principal":
-                return designs.principal_component(graph)
-            case "uniform":
-                return designs.uniform(graph.n_areas)
-            case "naive":
-                return designs.naive_spatial(graph)
-            case "optimal":
-                if graph.n_areas > OPTIMAL_LIMIT:
-                    raise StudyError(
-                        f"{graph.n_areas:,} areas are too many: the optimal design can be computed for up to "
-                        f"{OPTIMAL_LIMIT:,}; choose 'principal', or name what each judge knows"
-                    )
-                return _optimal(intrinsic_car(graph), alpha, comparisons, panel)
-    except ValueError as error:
-        raise StudyError(str(error)) from None
-    raise StudyError(f"there is no design {name!r}{did_you_mean(name, DESIGNS)}; the designs are {quoted(DESIGNS)}")
+    check_known("design", name, DESIGNS)
+    with told_as_study_error():
+        if name == "principal":
+            return designs.principal_component(graph)
+        if name == "uniform":
+            return designs.uniform(graph.n_areas)
+        if name == "naive":
+            return designs.naive_spatial(graph)
+        if graph.n_areas > OPTIMAL_LIMIT:
+            raise StudyError(
+                f"{graph.n_areas:,} areas are too many: the optimal design can be computed for up to "
+                f"{OPTIMAL_LIMIT:,}; choose 'principal', or name what each judge knows"
+            )
+        return _optimal(intrinsic_car(graph), alpha, comparisons, panel)
 
 
 def local_design(

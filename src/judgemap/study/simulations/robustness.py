@@ -28,7 +28,7 @@ from judgemap.core.simulate.misbehaviour import BEHAVIOURS, PanelAnswers, Settin
 from judgemap.core.simulate.truths import FRAGILE, JUDGES, ON_BORDERS, Truth, judged, measured, truths
 from judgemap.core.types import BoolArray, FloatArray
 from judgemap.errors import StudyError
-from judgemap.geo.csvfiles import did_you_mean, quoted, read_table
+from judgemap.geo.csvfiles import check_known, quoted, read_table
 from judgemap.geo.maps import read_areas
 from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.fitting import draw_posterior
@@ -241,10 +241,7 @@ def _numbers(cells: Iterable[str]) -> FloatArray | None:
 
 def _check(kind: str, chosen: Sequence[str], known: Collection[str]) -> None:
     for each in chosen:
-        if each not in known:
-            raise StudyError(
-                f"there is no {kind} {each!r}{did_you_mean(each, list(known))}; they are {quoted(list(known))}"
-            )
+        check_known(kind, each, known)
 
 
 def _table(answers: PanelAnswers) -> Comparisons:

@@ -25,7 +25,7 @@ import numpy as np
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.run import Plan
 from judgemap.core.threads import one_thread
-from judgemap.errors import NotInstalledError, StudyError
+from judgemap.errors import NotInstalledError, StudyError, told_as_study_error
 from judgemap.study.fit.folder import check_folder, write_whole
 from judgemap.study.fit.record import versions
 
@@ -63,10 +63,8 @@ class Experiment(ABC):
 
     def plan(self) -> Plan:
         """How much to draw."""
-        try:
+        with told_as_study_error():
             return Plan(self.chains, self.warmup, self.draws, getattr(self, "thin", 1))
-        except ValueError as error:
-            raise StudyError(str(error)) from None
 
     @abstractmethod
     def prepare(self, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
@@ -164,13 +162,8 @@ class Results:
 
 def prepare(experiment: Experiment, graph: AreaGraph) -> Any:  # noqa: ANN401 - each study has its own
     """Compute what all sets share, with BLAS on one thread as everywhere else."""
-    try:
-        with one_thread():
-            return experiment.prepare(graph)
-    except StudyError:
-        raise
-    except ValueError as error:
-        raise StudyError(f"the {experiment.name} study cannot be run on this map: {error}") from None
+    with one_thread(), told_as_study_error(f"the {experiment.name} study cannot be run on this map: "):
+        return experiment.prepare(graph)
 
 
 def run_set(experiment: Experiment, prepared: Any, seed: int, number: int) -> SetResult:  # noqa: ANN401

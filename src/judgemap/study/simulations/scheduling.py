@@ -19,7 +19,7 @@ from judgemap.core.samplers.diagnostics import ess_bulk, rhat
 from judgemap.core.samplers.run import SAMPLERS, sample
 from judgemap.core.simulate.trials import simulate_counts
 from judgemap.core.types import FloatArray
-from judgemap.errors import StudyError
+from judgemap.geo.csvfiles import check_known
 from judgemap.study.simulations.runner import Experiment, Row
 
 DESIGNS = ("uniform", "naive", "principal", "optimal")
@@ -45,8 +45,7 @@ class Scheduling(Experiment):
 
     def __post_init__(self) -> None:
         Experiment.__post_init__(self)
-        if self.sampler not in SAMPLERS:
-            raise StudyError(f"there is no sampler {self.sampler!r}; choose one of {', '.join(SAMPLERS)}")
+        check_known("sampler", self.sampler, SAMPLERS)
 
     def prepare(self, graph: AreaGraph) -> tuple[Covariance, dict[str, PairDesign]]:
         """Build the prior and the four designs."""
