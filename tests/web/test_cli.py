@@ -12,9 +12,8 @@ from judgemap.cli.study import app
 from judgemap.errors import StudyError
 from judgemap.web import start
 from judgemap.web.judge.models import Answer, Judge
-from judgemap.web.results.models import BriefingWords
 from judgemap.web.start import ServerOptions, remember_address
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.models import Imprint, Study
 
 STUDY = """
 title = "Wards"
@@ -96,7 +95,7 @@ def test_links_as_qr_codes(drafted, tmp_path):
 def test_new_takes_over_what_the_briefing_is_to_say(drafted, tmp_path):
     (tmp_path / "study.toml").write_text(f'{STUDY}[briefing]\nauthor = "A. Name"\nnext_steps = "Visit Ash."\n')
     drafted("new", "study.toml")
-    (words,) = BriefingWords.objects.all()
+    (words,) = Imprint.objects.all()
     assert (words.study.slug, words.author, words.next_steps) == ("wards-2", "A. Name", "Visit Ash.")
 
 

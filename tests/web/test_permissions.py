@@ -13,11 +13,11 @@ from judgemap.study.fit.record import json_value
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.models import BriefingWords, FitFiles, FitPicture, FitRun
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.results.running import table_of
 from judgemap.web.studies.access import share_study
 from judgemap.web.studies.areas import load_areas
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.models import Imprint, Study
 
 READ, MOVE, BAD = (200, 200), (302, 302), (400, 400)
 """The status for the owner, and for a colleague."""
@@ -135,7 +135,7 @@ def site(owned, judge, people, rows) -> Study:
         )  # fmt: skip
         FitFiles.objects.create(fit=run, archive=b"", briefing="<p>A briefing")
         FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces.")
-        BriefingWords.objects.create(study=owned, next_steps="Visit.")
+        Imprint.objects.create(study=owned, next_steps="Visit.")
         return reader
 
     people["reader"] = rows.once("site", make)

@@ -25,13 +25,11 @@ class WebConfig(AppConfig):
         from judgemap.web.results import actions, forgetting, models, resuming
         from judgemap.web.server.jobs import worker_round
         from judgemap.web.studies.keeping import remove_due, study_goes
-        from judgemap.web.studies.making import words_come
 
         user_logged_in.connect(self._forget_old, dispatch_uid="forget_old")
         chores = (self._now_and_then, remove_due, retention.keep_promises, Upkeep(), actions.ask_where_due)
         told: dict[Signal, tuple[Callable[..., object], ...]] = {
             worker_round: (*chores, resuming.remove_unneeded),
-            words_come: (actions.set_words,),
             judge_withdraws: (retention.note_withdrawal, forgetting.forget_judge),
             answers_go: (forget_counts, forgetting.forget_everybody),
             study_goes: (retention.remove_judges, forgetting.remove_fits),

@@ -188,12 +188,12 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
-    "judgemap.web.server.limits.limit_bodies",
+    "judgemap.web.server.middleware.limit_bodies",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "judgemap.web.server.limits.keep_out_of_caches",
+    "judgemap.web.server.middleware.keep_private",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "judgemap.web.server.languages.researchers_language",
+    "judgemap.web.server.middleware.researchers_language",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

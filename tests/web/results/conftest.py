@@ -17,9 +17,9 @@ from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import files, running
-from judgemap.web.results.models import BriefingWords, FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
 from judgemap.web.results.running import findings_of
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.models import Imprint, Study
 
 BEGAN = datetime(2026, 5, 4, 9, tzinfo=UTC)
 JUDGES = ("anna000000", "ben0000000", "cleo000000")
@@ -127,7 +127,7 @@ def keep(made, archives):
         kept = {"archive": archives[name], "briefing": "<style>p{color:red}</style><p>Briefing"}
         FitFiles.objects.create(fit=run, **kept)
         FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces of chains.", caption="Chains.")
-        BriefingWords.objects.get_or_create(study=study, defaults={"next_steps": "Visit."})
+        Imprint.objects.get_or_create(study=study, defaults={"next_steps": "Visit."})
         files._open_fit.cache_clear()
         return run
 

@@ -21,10 +21,10 @@ from judgemap.study.export import FORMATS, areas_table
 from judgemap.study.fit.result import load_fit
 from judgemap.web.judge.models import Answer, Pair
 from judgemap.web.results.files import KINDS, answers_of
-from judgemap.web.results.models import BriefingWords, FitFiles, FitRun
+from judgemap.web.results.models import FitFiles, FitRun
 from judgemap.web.results.running import draw
 from judgemap.web.server.tokens import make_token
-from judgemap.web.studies.models import BaseMap, BaseMapTile, Study
+from judgemap.web.studies.models import BaseMap, BaseMapTile, Imprint, Study
 
 
 def body(response) -> bytes:
@@ -63,7 +63,7 @@ def test_own_words_are_in_every_briefing_at_once(run, clients, page):
 
 
 def test_no_briefing_before_what_follows_is_written(run, page):
-    BriefingWords.objects.update(next_steps=" ")
+    Imprint.objects.update(next_steps=" ")
     assert page(run, "briefing").status_code == page(run, "download", "pdf").status_code == 409
     assert not page(run, "files").context["what_follows"]
 

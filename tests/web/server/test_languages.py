@@ -13,7 +13,7 @@ from django.utils.translation import override, trans_real
 
 import judgemap.web
 from judgemap.web.judge.pages import counter
-from judgemap.web.server.languages import wished_language
+from judgemap.web.server.middleware import wished_language
 
 WEB = Path(__file__).parents[3] / "src" / "judgemap" / "web"
 

@@ -49,7 +49,7 @@ def test_an_answer_that_cannot_be_stored_is_sent_again(judge, patient, monkeypat
     full.__cause__.sqlite_errorname = "SQLITE_FULL"
     judge.client = patient
     with monkeypatch.context() as patch:
-        patch.setattr(judging.fastpath, "insert", Mock(side_effect=full))
+        patch.setattr(Answer, "save", Mock(side_effect=full))
         response = judge.answer("left", pair)
     assert response.status_code == 503
     assert response["Retry-After"]

@@ -9,7 +9,6 @@ from PIL import Image, PngImagePlugin
 
 from judgemap.errors import StudyError
 from judgemap.web.judge import joining
-from judgemap.web.results.models import words_of
 from judgemap.web.studies import editing
 from judgemap.web.studies.models import Act, Imprint
 
@@ -158,7 +157,7 @@ def test_judges_and_briefings_show_who_asks(owned, clients, client):
     for each in ("Town &lt;Council&gt;", "hill@town.example", "<strong>little</strong>", "data:image/png;base64,"):
         assert each in said
     assert Act.objects.filter(study=study, verb="imprint").exists()
-    assert (words_of(study).organisation, words_of(study).contact) == ("Town <Council>", "hill@town.example")
+    assert (kept.words.organisation, kept.words.contact) == ("Town <Council>", "hill@town.example")
     assert clients["owner"].post(where, WORDS).status_code == 302
     assert Imprint.objects.get(study=study).logo, "saving again leaves it"
     clients["owner"].post(where, {**WORDS, "no_logo": "on"})

@@ -23,6 +23,7 @@ from judgemap.web.api.tokens import studies_of_token
 from judgemap.web.people.export import geojson, time
 from judgemap.web.results.files import COLUMNS, kept_file
 from judgemap.web.results.models import FitRun
+from judgemap.web.server.forms import whole_number
 from judgemap.web.studies.areas import load_graph
 from judgemap.web.studies.editing import definition_of
 from judgemap.web.studies.models import Area, Study
@@ -212,10 +213,8 @@ def _run(opened: Study, number: str) -> FitRun:
     runs = FitRun.objects.filter(study=opened).defer("findings", "log")
     if number == "latest":
         run = runs.filter(status=FitRun.Status.DONE).order_by("-number").first()
-    elif number.isascii() and number.isdecimal() and len(number) <= 9:
-        run = runs.filter(number=int(number)).first()
     else:
-        run = None
+        run = runs.filter(number=whole_number(number) or 0).first()
     if run is None:
         raise ApiError(404, "This study has no such fit.")
     return run

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.models import SCOPES, ApiToken
-from judgemap.web.server.forms import StudyForm
+from judgemap.web.server.forms import StudyForm, whole_number
 from judgemap.web.server.tokens import hashed, whole_address
 from judgemap.web.studies.access import owner_page, researcher_of
 from judgemap.web.studies.log import record
@@ -59,8 +59,7 @@ def make_token(
 def revoke_token(study: Study, by: Researcher, key: str) -> bool:
     """Revoke a token at once and for good; False if the researcher has no such token."""
     with transaction.atomic():
-        is_key = key.isascii() and key.isdecimal() and len(key) < 19  # what fits in a bigint
-        token = tokens_of(study, by).filter(pk=key).first() if is_key else None
+        token = tokens_of(study, by).filter(pk=whole_number(key) or 0).first()
         if token is None:
             return False
         record(study, by, "API token revoked", {"token": str(token)})

@@ -12,7 +12,6 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from judgemap.web.judge import fastpath
 from judgemap.web.judge.fastpath import PreparedQuery, in_one_commit
 from judgemap.web.judge.models import OUTCOMES, Answer, Consent, Judge, Pair, UnknownArea
 from judgemap.web.judge.pairs import next_pair
@@ -255,7 +254,7 @@ def _next_pair(judge: Judge) -> Pair | None:
         probability=drawn.probability,
         issued_at=timezone.now(),
     )
-    fastpath.insert(pair)
+    pair.save(force_insert=True)
     return pair
 
 
@@ -321,10 +320,10 @@ def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, 
         answered_at=now,
         seen_ms=_in_view(pair, before, given, now),
     )
-    fastpath.insert(row)
+    row.save(force_insert=True)
     if before is None:
         pair.open = False
-        fastpath.update(pair, "open")
+        pair.save(update_fields=["open"])
     elif before.outcome == "unknown":
         area = pair.left_id if before.unknown_side == "left" else pair.right_id
         UnknownArea.objects.filter(judge=judge, area_id=area).delete()
@@ -340,4 +339,4 @@ def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, 
             raise Refused("maximum")
     # An edit may lower the maximum below what this judge has already given, and those answers stay.
     judge.maximum = max(judge.study.version.maximum, judge.judged)
-    fastpath.update(judge, "judged", "maximum", "busy_until", "practice_left")
+    judge.save(update_fields=["judged", "maximum", "busy_until", "practice_left"])

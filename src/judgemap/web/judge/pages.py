@@ -24,11 +24,11 @@ from judgemap.web.judge import answering, joining
 from judgemap.web.judge.answering import LONGEST_MS, GivenAnswer
 from judgemap.web.judge.ground import ground_json, picture_address, side_of
 from judgemap.web.judge.models import Answer, Judge, JudgeGroup, Pair, UnknownArea
-from judgemap.web.judge.place import BEFORE_PAIRS, Place, Refused, language_of, minutes_of, place_of
+from judgemap.web.judge.place import BEFORE_PAIRS, Place, Refused, language_of, place_of
 from judgemap.web.judge.places import ALL, AROUND, DRAWN, MOST_REGIONS, REGION, Gazetteer, gazetteer, known_areas
-from judgemap.web.server.forms import by_script, render_markdown
-from judgemap.web.server.languages import wished_language
+from judgemap.web.server.forms import by_script, render_markdown, search_words, whole_number
 from judgemap.web.server.limits import WRONG_GUESSES
+from judgemap.web.server.middleware import wished_language
 from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.access import studies_of
 from judgemap.web.studies.maps import box_around
@@ -58,7 +58,7 @@ def judge_page(view: JudgeView) -> Callable[[HttpRequest, str], HttpResponse]:
                 return refusal(request, token, Refused("no link"))
         with translation.override(language_of(judge, request.headers.get("Accept-Language", ""))):
             try:
-                return private(view(request, judge, token))
+                return view(request, judge, token)
             except Refused as refused:
                 return refusal(request, token, refused)
 
@@ -78,13 +78,6 @@ def _wished(request: HttpRequest, offered: list[str] | None = None) -> str:
     )
 
 
-def private(response: HttpResponse) -> HttpResponse:
-    """Keep a page out of caches and search engines."""
-    response["Cache-Control"] = "no-store"
-    response["X-Robots-Tag"] = "noindex, nofollow"
-    return response
-
-
 def refusal(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
     """Explain politely what was refused, as a page or to the page's script, with a link back."""
     if refused.status == 404 and not WRONG_GUESSES.allows():
@@ -93,9 +86,9 @@ def refusal(request: HttpRequest, token: str, refused: Refused) -> HttpResponse:
     home = reverse("judge:home", args=[token]) if token and refused.why not in ("no link", "too many") else ""
     if by_script(request):
         body = json.dumps({"place": "refused", "said": sentence, "why": refused.why})
-        return private(HttpResponse(body, "application/json", refused.status))
+        return HttpResponse(body, "application/json", refused.status)
     context = {"sentence": sentence, "home": home, "language": translation.get_language()}
-    return private(render(request, "judge/refused.html", context, status=refused.status))
+    return render(request, "judge/refused.html", context, status=refused.status)
 
 
 def common(judge: Judge, token: str) -> dict[str, object]:
@@ -116,7 +109,7 @@ def common(judge: Judge, token: str) -> dict[str, object]:
         "question": version.text("question", language),
         "code": withdrawal_code(token),
         "consented": judge.consented,
-        "minutes": minutes_of(version),
+        "minutes": version.minutes,
     }
 
 
@@ -228,11 +221,11 @@ def answer(request: HttpRequest, token: str) -> HttpResponse:
     except Refused as refused:
         return _refused(request, token, refused)
     if not by_script(request):
-        return private(redirect("judge:home", token))
+        return redirect("judge:home", token)
     if pair is None:
-        return private(HttpResponse('{"place":"elsewhere"}', "application/json"))
+        return HttpResponse('{"place":"elsewhere"}', "application/json")
     with translation.override(language_of(pair.judge, request.headers.get("Accept-Language", ""))):
-        return private(HttpResponse(pair_json(pair.judge, pair), "application/json"))
+        return HttpResponse(pair_json(pair.judge, pair), "application/json")
 
 
 @require_safe
@@ -359,14 +352,14 @@ def withdraw(request: HttpRequest) -> HttpResponse:
     context: dict[str, object] = {"language": language, "code": request.POST.get("code", "")[:40]}
     with translation.override(language):
         if request.method != "POST":
-            return private(render(request, "judge/withdraw.html", context))
+            return render(request, "judge/withdraw.html", context)
         try:
             joining.withdraw(request.POST.get("code", ""))
         except Refused as error:
             refused = error if WRONG_GUESSES.allows() else Refused("too many")
             context["wrong"] = refused.sentence
-            return private(render(request, "judge/withdraw.html", context, status=refused.status))
-        return private(render(request, "judge/withdrawn.html"))
+            return render(request, "judge/withdraw.html", context, status=refused.status)
+        return render(request, "judge/withdrawn.html")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -378,7 +371,7 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
             return refusal(request, "", Refused("no link"))
         if request.method == "POST":
             try:
-                return private(redirect("judge:home", joining.join(study, group, place_hashes(request)).token))
+                return redirect("judge:home", joining.join(study, group, place_hashes(request)).token)
             except Refused as refused:
                 return refusal(request, "", refused)
         language = translation.get_language() or "en"
@@ -387,9 +380,9 @@ def join(request: HttpRequest, code: str) -> HttpResponse:
             "title": study.version.text("title", language),
             "question": study.version.text("question", language),
             "open": study.status == Study.Status.OPEN,
-            "minutes": minutes_of(study.version),
+            "minutes": study.version.minutes,
         }
-        return private(render(request, "judge/join.html", context))
+        return render(request, "judge/join.html", context)
 
 
 def _joined_by(code: str) -> tuple[Study | None, JudgeGroup | None]:
@@ -466,7 +459,7 @@ def places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
 def show_places(request: HttpRequest, judge: Judge, token: str) -> HttpResponse:
     """Show the map to tap on, its regions, with those the judge knows ticked, and what a search found."""
     there = gazetteer(judge.study.pk)
-    words = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    words = search_words(request)
     regions, positions = there.find(words)
     chosen = [each for each in judge.places if each != ALL]
     ticked = {*chosen, *request.GET.getlist("place")[:MOST_LISTED]}
@@ -510,9 +503,9 @@ def read_answer(sent: QueryDict) -> GivenAnswer:
         pair=token if TOKEN.fullmatch(token) else "",
         outcome=outcome,
         unknown_side=side,
-        follows=_whole(sent.get("follows", ""), most=1000) or 0,
+        follows=whole_number(sent.get("follows", ""), most=1000) or 0,
         reason="".join(each for each in sent.get("reason", "") if each.isprintable()).strip()[:200],
-        seen_ms=_whole(sent.get("seen_ms", ""), most=LONGEST_MS),
+        seen_ms=whole_number(sent.get("seen_ms", ""), most=LONGEST_MS),
     )
 
 
@@ -522,12 +515,5 @@ def read_positions(sent: Iterable[str]) -> set[int]:
     >>> read_positions(["1", "x", "-2", "99999999999999999999", "7"])
     {1, 7}
     """
-    numbers = (_whole(each, most=10**6) for each in sent)
+    numbers = (whole_number(each, most=10**6) for each in sent)
     return {each for each in numbers if each is not None}
-
-
-def _whole(text: str, most: int) -> int | None:
-    """Read a whole number from 0 to `most`; None for anything else."""
-    if not (text.isascii() and text.isdecimal() and len(text) <= 12):
-        return None
-    return number if (number := int(text)) <= most else None

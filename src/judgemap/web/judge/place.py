@@ -1,17 +1,13 @@
 """Where a judge is in a study, what is refused there, and in which language. No other module decides any of this."""
 
-import math
 from enum import StrEnum
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from judgemap.web.judge.models import Judge
-from judgemap.web.server.languages import wished_language
-from judgemap.web.studies.models import Study, StudyVersion
-
-SECONDS_A_PAIR = 10
-"""How long we tell judges a pair takes, including reading and looking at the map."""
+from judgemap.web.server.middleware import wished_language
+from judgemap.web.studies.models import Study
 
 SENTENCES: dict[str, tuple[int, Promise]] = {
     "no link": (404, _("We do not recognise this link. Check that you copied all of it.")),
@@ -84,8 +80,3 @@ def language_of(judge: Judge, accepted: str) -> str:
     """Return the language that the judge chose, or the first that the browser asks for and the study offers."""
     offered = judge.study.version.offered
     return judge.language if judge.language in offered else wished_language(accepted, offered)
-
-
-def minutes_of(version: StudyVersion) -> int:
-    """Return how long we tell judges that a study takes."""
-    return math.ceil(version.recommended * SECONDS_A_PAIR / 60)

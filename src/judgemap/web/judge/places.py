@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from judgemap.core.types import FloatArray, IntArray
+from judgemap.web.server.forms import whole_number
 from judgemap.web.studies.models import Area
 
 ALL = "all"
@@ -60,9 +61,8 @@ class Gazetteer:
         return [ALL] if ALL in kept else kept[:MOST]
 
     def _is_around(self, place: str) -> bool:
-        number = place.removeprefix(AROUND)
-        plain = place.startswith(AROUND) and number.isascii() and number.isdecimal() and len(number) < 9
-        return plain and int(number) < len(self.names)
+        number = whole_number(place.removeprefix(AROUND), most=len(self.names) - 1)
+        return place.startswith(AROUND) and number is not None
 
     def words(self, place: str) -> str:
         """Return the name of a place: the region's, or that of the area in the middle."""

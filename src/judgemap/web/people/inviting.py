@@ -28,7 +28,6 @@ from judgemap.web.judge.answering import find_judge
 from judgemap.web.judge.joining import invite
 from judgemap.web.judge.joining import preview as make_preview
 from judgemap.web.judge.models import Judge, JudgeGroup
-from judgemap.web.judge.place import minutes_of
 from judgemap.web.people.export import export_apart
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
@@ -196,7 +195,7 @@ def texts_to_send(study: Study, kind: str) -> list[dict[str, str]]:
             context = {
                 "title": version.text("title", code),
                 "question": version.text("question", code),
-                "minutes": minutes_of(version),
+                "minutes": version.minutes,
                 "until": study.answers_until,
             }
             text = render_to_string(f"people/{kind}.txt", context).strip() + "\n"

@@ -11,14 +11,12 @@ from django.utils.translation import gettext as _
 from judgemap.errors import StudyError
 from judgemap.geo.csvfiles import did_you_mean, quoted
 from judgemap.study.assess.findings import RateOptions, Remedy
-from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.settings import LARGE, FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.results.models import (
     AutoFit,
     Beside,
-    BriefingWords,
     Exclusion,
     FitRun,
     Plan,
@@ -69,14 +67,6 @@ def ask_for_fit(
         unwanted = {*left_out, *excluded_from(study)} - chosen
         _check(study, settings, unwanted | chosen)
         return _ask(study, settings, by, sorted(unwanted), sorted(chosen), note[:200])
-
-
-def set_words(study: Study, words: OwnWords, by: Researcher | None = None, **_: object) -> None:
-    """Store what the study's briefings say in the researcher's own words."""
-    with transaction.atomic():
-        kept = {"author": words.author, "next_steps": words.next_steps}
-        BriefingWords.objects.update_or_create(study=study, defaults=kept)
-        record(study, by, "briefing words", {})
 
 
 def keep_figures(study: Study, read: ReadFigures, file: str, by: Researcher | None = None) -> None:

@@ -26,7 +26,7 @@ from judgemap.web.results.actions import GONE, other_priors, try_other_priors
 from judgemap.web.results.models import FitRun, FitView
 from judgemap.web.results.pages import fit_page, read_findings, show_page, title_of
 from judgemap.web.results.risk_map import by_risk
-from judgemap.web.server.forms import sentence
+from judgemap.web.server.forms import sentence, whole_number
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.maps import Ground, lay_ground
 from judgemap.web.studies.models import Study
@@ -242,9 +242,7 @@ LISTED = 40
 @fit_page
 def compare(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show fits of the study beside this one: correlations, scatters, maps on one scale, and the largest changes."""
-    numbers = {
-        int(each) for each in request.GET.getlist("with") if each.isascii() and each.isdecimal() and len(each) < 9
-    }
+    numbers = {number for each in request.GET.getlist("with") if (number := whole_number(each)) is not None}
     fits = FitRun.objects.filter(study=study).exclude(pk=run.pk).defer("findings", "log", "rows")
     chosen = list(
         fits.filter(number__in=sorted(numbers)[:MOST_COMPARED]).defer(None).defer("findings", "log").order_by("number")

@@ -3,13 +3,14 @@
 import io
 import tempfile
 import zipfile
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django import forms
 from django.contrib import messages
+from django.forms.models import model_to_dict
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
@@ -24,29 +25,30 @@ from judgemap.geo.csvfiles import csv_text
 from judgemap.report.pages.finish import before_annex, fill_in
 from judgemap.study.assess.findings import EQUAL
 from judgemap.study.data.comparisons import Comparisons
-from judgemap.study.data.definition import OwnWords, write_definition
+from judgemap.study.data.definition import write_definition
 from judgemap.study.fit.settings import FitSettings, View
 from judgemap.web.judge.comparisons import History, area_ids, direction
 from judgemap.web.judge.models import Pair
-from judgemap.web.results import actions
-from judgemap.web.results.models import Beside, FitFiles, FitRun, FitView, words_of
+from judgemap.web.results.models import Beside, FitFiles, FitRun, FitView
 from judgemap.web.results.pages import SeenMap, add_verdicts, fit_page, show_page, wanted_map
 from judgemap.web.results.risk_map import with_streets
 from judgemap.web.server.errors import kind_page
 from judgemap.web.server.forms import StudyForm, sentence
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.areas import load_areas
-from judgemap.web.studies.editing import definition_of
-from judgemap.web.studies.models import Imprint, Study, StudyFigures
+from judgemap.web.studies.editing import definition_of, set_imprint
+from judgemap.web.studies.maps import picture_response
+from judgemap.web.studies.models import Study, StudyFigures, imprint_of
 
 if TYPE_CHECKING:
     from judgemap.study.export import By
     from judgemap.study.fit.result import Fit
 
-ALONE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
-"""The policy of a page that may load nothing from elsewhere."""
-BRIEFING_POLICY = ALONE + "frame-ancestors 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
-PICTURE_POLICY = ALONE + "frame-ancestors 'self'; sandbox"
+BRIEFING_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; sandbox allow-popups allow-popups-to-escape-sandbox"
+)
+"""A briefing brings all that it shows."""
 COLUMNS = (
     "id", "name", "risk_median", "risk_mean", "risk_sd", "risk_low", "risk_high", "rank", "rank_low",
     "rank_high", "p_top10", "cluster", "probability",
@@ -90,7 +92,7 @@ class WordsForm(StudyForm):
 @fit_page
 def show_files(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """List what can be downloaded."""
-    return _show(request, study, run, WordsForm(initial=asdict(words_of(study))))
+    return _show(request, study, run, WordsForm(initial=model_to_dict(imprint_of(study))))
 
 
 @fit_page.act
@@ -99,7 +101,7 @@ def words(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     form = WordsForm(request.POST)
     if not form.is_valid():
         return _show(request, study, run, form)
-    actions.set_words(study, OwnWords(**form.cleaned_data), researcher_of(request))
+    set_imprint(study, form.cleaned_data, researcher_of(request))
     messages.success(request, _("Saved: every briefing of this study will show it from now on."))
     return redirect("results:files", study.slug, run.number)
 
@@ -112,7 +114,7 @@ def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> H
         "form": form,
         "has_briefing": has_briefing(run),
         "imprint_address": reverse("studies:imprint", args=[study.slug]),
-        "what_follows": words_of(study).next_steps.strip(),
+        "what_follows": imprint_of(study).next_steps.strip(),
         "prints": find_renderer() is not None,
         "has_map": bool(study.outline),
         "views": views if FitView.objects.filter(fit=run).exists() else [("", "")],
@@ -144,8 +146,7 @@ def briefing(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 def picture(request: HttpRequest, study: Study, run: FitRun, name: str) -> HttpResponse:  # noqa: ARG001
     """Return a picture that the worker drew."""
     drawn = get_object_or_404(run.pictures, name=name)
-    headers = {"Content-Security-Policy": PICTURE_POLICY, "X-Content-Type-Options": "nosniff"}
-    return HttpResponse(drawn.svg, "image/svg+xml", headers=headers)
+    return picture_response(drawn.svg)
 
 
 @fit_page
@@ -195,7 +196,7 @@ def _write(study: Study, seen: SeenMap, kind: str, path: Path) -> None:
     elif kind == "replication":
         from judgemap.study.export import replication
 
-        definition = write_definition(replace(definition_of(study, run.version), briefing=words_of(study)))
+        definition = write_definition(replace(definition_of(study, run.version), briefing=imprint_of(study).words))
         replication(open_fit(run), answers_of(run), definition, path, areas=load_areas(run.version))
     else:
         from judgemap.study.export import write_download
@@ -240,7 +241,7 @@ def briefing_text(run: FitRun) -> str:
 
     Until the researcher has written what follows, a `StudyError` says that there is none.
     """
-    if not (own := words_of(run.study)).next_steps.strip():
+    if not (imprint := imprint_of(run.study)).next_steps.strip():
         raise StudyError(gettext("the briefing says what follows from the map, which only you know; write that first"))
     text = FitFiles.objects.filter(fit=run).values_list("briefing", flat=True).first() or ""
     text = before_annex(
@@ -249,9 +250,8 @@ def briefing_text(run: FitRun) -> str:
     if run.withdrawn:
         said = gettext("Some judges whose answers this briefing counts have withdrawn since it was made.")
         text = text.replace("<!--byline-->", f"<p><strong>{escape(said)}</strong></p><!--byline-->", 1)
-    imprint = Imprint.objects.filter(study=run.study).first() or Imprint()
     made = run.finished_at and timezone.localtime(run.finished_at).date()
-    return fill_in(text, own, made, imprint.logo_address)
+    return fill_in(text, imprint.words, made, imprint.logo_address)
 
 
 def kept_file(run: FitRun, name: str) -> bytes:

@@ -1,6 +1,5 @@
 """The fits of a study: ask for one, with all options; list them, watch one, stop it, have them made automatically."""
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from functools import partial
@@ -23,7 +22,7 @@ from judgemap.web.judge.models import Judge, JudgeGroup
 from judgemap.web.results import actions
 from judgemap.web.results.models import AutoFit, Exclusion, FitRun, excluded_from
 from judgemap.web.results.pages import REMEDIES, add_verdicts, find_run
-from judgemap.web.server.forms import StudyForm, by_htmx, lead_on, sentence
+from judgemap.web.server.forms import StudyForm, by_htmx, lead_on, sentence, whole_number
 from judgemap.web.studies.access import researcher_of, study_page
 from judgemap.web.studies.models import Study
 
@@ -220,9 +219,7 @@ def new(request: HttpRequest, study: Study) -> HttpResponse:
             with form.refusals():
                 return redirect("fits:progress", study.slug, form.ask(researcher_of(request)).number)
     else:
-        number = request.GET.get("from", "")
-        fits = FitRun.objects.filter(study=study)
-        earlier = fits.filter(number=int(number)).first() if re.fullmatch(r"[0-9]{1,9}", number) else None
+        earlier = FitRun.objects.filter(study=study, number=whole_number(request.GET.get("from", "")) or 0).first()
         form = FitForm(study, initial=initial_of(earlier) if earlier else {})
     context = {"study": study, "form": form, "decided": actions.has_decided(study), "here": "results"}
     return render(request, "fits/new.html", context, status=400 if form.errors else 200)

@@ -14,12 +14,11 @@ from django.utils.translation import gettext as _
 
 from judgemap.study.assess import findings
 from judgemap.study.assess.verdict import Verdict
-from judgemap.study.data.definition import OwnWords
 from judgemap.study.fit.record import FitRecord, NoteKind
 from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Judge
 from judgemap.web.server.jobs import MOST_STARTS, SILENCE, Job, job_constraints, log_line
-from judgemap.web.studies.models import Imprint, Study, StudyVersion
+from judgemap.web.studies.models import Study, StudyVersion
 
 UNEXPLAINED = "the worker stopped responding: pictures and briefing may be missing; make a new fit to get them all"
 
@@ -174,21 +173,6 @@ class FitPiece(models.Model):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["fit", "of", "number"], name="fit_piece_once"),)
-
-
-class BriefingWords(models.Model):
-    """What a study's briefings say in the researcher's own words; see `study.definition.OwnWords`."""
-
-    study = models.OneToOneField(Study, models.CASCADE, related_name="briefing_words")
-    author = models.CharField(max_length=200, blank=True)
-    next_steps = models.TextField(blank=True, max_length=1500)
-
-
-def words_of(study: Study) -> OwnWords:
-    """Return what a study's briefings say in its researcher's words."""
-    kept = BriefingWords.objects.filter(study=study).first() or BriefingWords()
-    runs = Imprint.objects.filter(study=study).defer("logo").first() or Imprint()
-    return OwnWords(kept.author, runs.contact, kept.next_steps, runs.organisation)
 
 
 class FitPicture(models.Model):

@@ -23,15 +23,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 from judgemap.errors import StudyError
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.results.files import BRIEFING_POLICY, areas_csv, briefing_text, has_briefing
-from judgemap.web.results.models import FitRun, ReadingLink, words_of
+from judgemap.web.results.models import FitRun, ReadingLink
 from judgemap.web.results.pages import SeenMap, add_verdicts, fit_page, show_page
 from judgemap.web.results.risk_map import by_risk, draw_whole, layer_makers
-from judgemap.web.server.forms import StudyForm
+from judgemap.web.server.forms import StudyForm, whole_number
 from judgemap.web.server.limits import WRONG_GUESSES, Brake
 from judgemap.web.server.tokens import hashed, make_token, whole_address
 from judgemap.web.studies.access import researcher_of
 from judgemap.web.studies.log import record
-from judgemap.web.studies.models import Study
+from judgemap.web.studies.models import Study, imprint_of
 
 SHOWS = {"map": _("The map"), "table": _("The table of areas"), "briefing": _("The briefing")}
 MOST_LINKS = 50
@@ -90,9 +90,8 @@ def share(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
 @fit_page.act
 def revoke(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Revoke a link, for good."""
-    key = request.POST.get("link", "")
     with transaction.atomic():
-        there = run.reading_links.filter(pk=key, revoked_at=None) if key.isdecimal() else run.reading_links.none()
+        there = run.reading_links.filter(pk=whole_number(request.POST.get("link", "")) or 0, revoked_at=None)
         name = there.values_list("name", flat=True).first()
         if there.update(revoked_at=timezone.now()):
             record(study, researcher_of(request), "reading link revoked", {"fit": run.number, "for": name})
@@ -178,12 +177,11 @@ def page(request: HttpRequest, token: str) -> HttpResponse:
 
 def _has_briefing(run: FitRun) -> bool:
     """Whether the worker and the researcher have both written their part of the briefing."""
-    return has_briefing(run) and bool(words_of(run.study).next_steps.strip())
+    return has_briefing(run) and bool(imprint_of(run.study).next_steps.strip())
 
 
 def _kept_in(response: HttpResponse, link: ReadingLink) -> HttpResponse:
-    """Keep a page out of caches, and in frames of other sites only where the link allows it."""
-    response["Cache-Control"] = "no-store"
+    """Tell other sites no addresses, and let a page into their frames only where the link allows it."""
     response["Referrer-Policy"] = "no-referrer"
     if link.embeds:
         response.xframe_options_exempt = True

@@ -47,6 +47,7 @@ from judgemap.web.results.pages import (
     show_page,
 )
 from judgemap.web.server.filters import interval
+from judgemap.web.server.forms import whole_number
 from judgemap.web.studies.basemap.pictures import Frame, layers
 from judgemap.web.studies.maps import (
     BADGE,
@@ -414,14 +415,12 @@ class Asked:
             layer = k if layer == "top" and k in layers else layer
         top = layer if layer in tops else k if k in tops else "top10" if "top10" in tops else tops[-1]
         sort = given.get("sort", "")
-        area = given.get("area", "")
-        inside = area.isascii() and area.isdecimal() and len(area) < 9 and int(area) < count
         return cls(
             layer=top if layer == "top" else layer if layer in layers else "risk",
             top=top,
             sort=sort if sort.removeprefix("-") in COLUMNS else "place",
             words=given.get("q", "").replace("\0", "").strip()[:LONGEST],
-            area=int(area) if inside else None,
+            area=whole_number(given.get("area", ""), most=count - 1),
         )
 
     @property

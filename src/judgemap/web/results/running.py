@@ -37,12 +37,12 @@ from judgemap.web.judge.pairs import pack_population
 from judgemap.web.results.actions import answered, hold_against_figures
 from judgemap.web.results.files import open_fit, pack
 from judgemap.web.results.forgetting import forget_withdrawn
-from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView, whole_fits, words_of
+from judgemap.web.results.models import FitArea, FitFiles, FitPicture, FitRun, FitView, whole_fits
 from judgemap.web.results.resuming import FitKeeper
 from judgemap.web.server.database import delete_in_turns, insert_in_turns
 from judgemap.web.server.jobs import STOPPING, log_line, outlast
 from judgemap.web.studies.areas import load_areas, part_size
-from judgemap.web.studies.models import StudyVersion
+from judgemap.web.studies.models import StudyVersion, imprint_of
 
 if TYPE_CHECKING:
     from judgemap.study.data.comparisons import Comparisons
@@ -213,7 +213,7 @@ class Subject:
             last=days["last"] and days["last"].date(),
             left_out=len(run.left_out),
             explanation=self.explanation,
-            words=words_of(run.study),
+            words=imprint_of(run.study).words,
             made=timezone.localdate(),
         )
         return Gallery(self.fit, about, _beside(run))

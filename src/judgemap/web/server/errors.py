@@ -58,7 +58,6 @@ def _unavailable(request: HttpRequest) -> HttpResponse:
     if request.path.startswith("/api/"):
         response = JsonResponse({"error": "The database does not answer; try again in a minute."}, status=503)
     response["Retry-After"] = "30"
-    response["Cache-Control"] = "no-store"
     return response
 
 

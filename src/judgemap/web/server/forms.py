@@ -35,6 +35,21 @@ def sentence(error: StudyError) -> str:
     return f"{text if named else text[:1].upper() + text[1:]}{'' if text.endswith(('.', '?')) else '.'}"
 
 
+def whole_number(text: str, most: int = 10**9) -> int | None:
+    """Read a whole number from 0 to ``most``; None for anything else.
+
+    >>> whole_number("12"), whole_number("-1"), whole_number("9" * 30), whole_number("٣")
+    (12, None, None, None)
+    """
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else -1
+    return number if 0 <= number <= most else None
+
+
+def search_words(request: HttpRequest) -> str:
+    """Return what was typed into a page's search field."""
+    return request.GET.get("q", "").replace("\0", "").strip()[:100]
+
+
 def by_script(request: HttpRequest) -> bool:
     """Say whether a request comes from a page's script and not from the browser itself."""
     return "application/json" in request.headers.get("Accept", "")

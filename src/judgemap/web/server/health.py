@@ -35,7 +35,6 @@ def healthz(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - Django's
     """Answer ``ok`` while answers can be stored; otherwise, status 503 and why not."""
     problem = find_problem()
     response = HttpResponse(problem or "ok", "text/plain", status=503 if problem else 200)
-    response["Cache-Control"] = "no-store"
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001 - Django's; whoever asks is told anyway
     return response
 

@@ -1,4 +1,4 @@
-"""Limits on what strangers can make the server do: guessing links and codes, and sending long bodies.
+"""Limits on how often something is done: guessing links and codes, joining, asking the API.
 
 A link has 128 random bits and a code 80, so the limit on guessing only saves work and does not need anyone's address.
 Correct links are never slowed down.
@@ -6,15 +6,10 @@ Correct links are never slowed down.
 
 import threading
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 from django.conf import settings
 from django.db import connection
-from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext as _
-
-from judgemap.web.server.errors import kind_page
 
 
 class Brake:
@@ -61,31 +56,3 @@ class Brake:
 
 
 WRONG_GUESSES = Brake("guesses", most=50, seconds=5.0)
-ACCOUNTS = ("/account/", "/first/", "/invitation/")
-
-
-def keep_out_of_caches(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Keep all about accounts out of caches, and researchers' pages unless they say how long they may be cached."""
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        response = get_response(request)
-        if request.path.startswith(ACCOUNTS):
-            response["Cache-Control"] = "no-store"
-        elif settings.SESSION_COOKIE_NAME in request.COOKIES:
-            response.headers.setdefault("Cache-Control", "no-store")
-        return response
-
-    return middleware
-
-
-def limit_bodies(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """Refuse a request whose body is longer than any form of ours needs."""
-
-    def middleware(request: HttpRequest) -> HttpResponse:
-        length = request.META.get("CONTENT_LENGTH") or "0"
-        if not length.isdecimal() or int(length) > settings.LONGEST_BODY:
-            text = _("Files can be up to 100 MB. Go back and choose a smaller one: simplified boundaries work well.")
-            return kind_page(request, 413, _("That file is too large"), text)
-        return get_response(request)
-
-    return middleware

@@ -19,7 +19,7 @@ from judgemap.errors import StudyError
 from judgemap.web.accounts.actions import find_researcher
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.server.errors import Forbidden
-from judgemap.web.server.forms import by_script, sentence
+from judgemap.web.server.forms import by_script, sentence, whole_number
 from judgemap.web.studies.editing import locked
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Study
@@ -141,9 +141,8 @@ def unshare_study(study: Study, colleague_id: str, by: Researcher) -> None:
     """Stop sharing a study with a colleague; nothing happens if it was not shared."""
     with transaction.atomic():
         study = locked(study)
-        known = colleague_id.isdecimal() and len(colleague_id) < 19
         for shared in (study.colleagues, study.readers):
-            for colleague in shared.filter(pk=colleague_id if known else -1):
+            for colleague in shared.filter(pk=whole_number(colleague_id) or 0):
                 shared.remove(colleague)
                 record(study, by, "unshared", {"with": colleague.email})
 

@@ -350,8 +350,8 @@ def redraw_logo(content: bytes) -> bytes:
     return packed.getvalue()
 
 
-def set_imprint(study: Study, words: Mapping[str, str], logo: bytes | None, by: Researcher | None = None) -> None:
-    """Store who runs a study; None leaves the logo as it is."""
+def set_imprint(study: Study, given: Mapping[str, object], by: Researcher | None = None) -> None:
+    """Store what is given of a study's imprint; the rest stays as it is."""
     with transaction.atomic():
-        Imprint.objects.update_or_create(study=study, defaults={**words, **({} if logo is None else {"logo": logo})})
-        record(study, by, "imprint", {"organisation": words["organisation"]})
+        Imprint.objects.update_or_create(study=study, defaults=given)
+        record(study, by, "imprint", {"changed": list(given)})

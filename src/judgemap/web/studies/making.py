@@ -3,11 +3,11 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
-from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString
@@ -24,7 +24,14 @@ from judgemap.web.server.database import insert_in_turns
 from judgemap.web.server.readers import Hear, unheard
 from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.areas import prepare_design
-from judgemap.web.studies.editing import add_version, check_definition, check_end, check_languages, check_size
+from judgemap.web.studies.editing import (
+    add_version,
+    check_definition,
+    check_end,
+    check_languages,
+    check_size,
+    set_imprint,
+)
 from judgemap.web.studies.keeping import remove_study
 from judgemap.web.studies.log import record
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, Tile
@@ -34,8 +41,6 @@ DRAWN = 0.7
 """About how much of the work is drawing the areas, as a share."""
 LONGEST_MAKING = timedelta(hours=1)
 MOST_OF_A_NAME = 1_000
-words_come = Signal()
-"""Sent with a new ``study``, the ``words`` of its definition for its briefings, and whom they are ``by``."""
 
 
 def create_study(
@@ -89,7 +94,7 @@ def create_study(
         lambda share, doing: tell(DRAWN + (1 - DRAWN) * share, doing),
     )
     if definition.briefing != NO_WORDS:
-        words_come.send(Study, study=study, words=definition.briefing, by=owner)
+        set_imprint(study, asdict(definition.briefing), owner)
     return study
 
 

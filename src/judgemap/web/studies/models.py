@@ -1,5 +1,6 @@
 """Studies: versions, areas and edges. What must never be false is enforced by database constraints."""
 
+import math
 from base64 import b64encode
 from typing import ClassVar
 
@@ -11,12 +12,14 @@ from django.db.models.functions import Length
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from judgemap.study.data.definition import LONGEST
+from judgemap.study.data.definition import LONGEST, OwnWords
 from judgemap.web.server.database import Trigger, keep_trigger
 from judgemap.web.server.forms import render_markdown
 from judgemap.web.server.jobs import Job, job_constraints
 from judgemap.web.studies.upload.records import Chosen, Inspection
 
+SECONDS_A_PAIR = 10
+"""How long we say that a pair takes, including reading and looking at the map."""
 MUST_BE_TRANSLATED = ("question", "instructions", "consent")
 """Essential texts: nobody should agree to a text, or answer a question, in a language they cannot read."""
 
@@ -132,6 +135,11 @@ class StudyVersion(models.Model):
         )
 
     @property
+    def minutes(self) -> int:
+        """How long we tell judges that it takes."""
+        return math.ceil(self.recommended * SECONDS_A_PAIR / 60)
+
+    @property
     def offered(self) -> list[str]:
         """The languages that judges can choose: the study's own, and those with all essential texts translated."""
         return [*self.languages[:1], *(each for each in self.languages[1:] if not self.untranslated(each))]
@@ -192,13 +200,15 @@ class StudyFigures(models.Model):
     """The columns that the study's briefings show."""
     rates = models.JSONField(default=dict)
     """The columns with counts from which rates are made, as `study.assess.rates.RateOptions`; empty for none."""
-    changed_at = models.DateTimeField(auto_now=True)
 
 
 class Imprint(models.Model):
-    """Who runs a study, as its judges and the readers of its briefings see it."""
+    """Who runs a study, as its judges and the readers of its briefings see it, and what the briefings say."""
 
     study = models.OneToOneField(Study, models.CASCADE, related_name="imprint")
+    author = models.CharField(max_length=200, blank=True)
+    next_steps = models.TextField(blank=True, max_length=1500)
+    """What to do next, in the researcher's own words; without it, there is no briefing."""
     organisation = models.CharField(max_length=200, blank=True)
     contact = models.CharField(max_length=200, blank=True)
     privacy = models.TextField(blank=True, max_length=10_000)
@@ -215,6 +225,16 @@ class Imprint(models.Model):
     def logo_address(self) -> str:
         """The logo as an address that needs no other file; empty for none."""
         return f"data:image/png;base64,{b64encode(self.logo).decode()}" if self.logo else ""
+
+    @property
+    def words(self) -> OwnWords:
+        """What the study's briefings say in its researcher's own words."""
+        return OwnWords(self.author, self.contact, self.next_steps, self.organisation)
+
+
+def imprint_of(study: Study) -> Imprint:
+    """Return a study's imprint, which may still be empty."""
+    return Imprint.objects.filter(study=study).first() or Imprint(study=study)
 
 
 class Drawing(models.Model):

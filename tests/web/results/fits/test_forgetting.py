@@ -14,10 +14,11 @@ from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import running
 from judgemap.web.results.files import open_fit
 from judgemap.web.results.forgetting import forget_everybody
-from judgemap.web.results.models import BriefingWords, FitFiles, FitPicture, FitRun
+from judgemap.web.results.models import FitFiles, FitPicture, FitRun
 from judgemap.web.results.running import explain
 from judgemap.web.server.jobs import SILENCE
 from judgemap.web.server.tokens import hashed, tidy_code
+from judgemap.web.studies.models import Imprint
 
 pytestmark = pytest.mark.usefixtures("packed")
 
@@ -210,7 +211,7 @@ def test_a_fit_says_that_answers_it_counts_were_withdrawn_since(judged, ask, mak
     """The map, the list, the files and the briefing went on as if nothing had happened, and the archive failed."""
     run, other = make(ask(judged)), make(ask(judged, left_out=judged.judge_names[:1]))
     FitFiles.objects.update(briefing="<p>Briefing</p><!--byline--><!--/byline-->")
-    BriefingWords.objects.create(study=judged, next_steps="Visit.")
+    Imprint.objects.create(study=judged, next_steps="Visit.")
     leave(judged.judge_names[0])
     owner, here = clients["owner"], f"/studies/{judged.slug}/fits/"
     for page in ("", "1/map", "1/checks", "1/files"):

@@ -17,15 +17,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='BriefingWords',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('author', models.CharField(blank=True, max_length=200)),
-                ('next_steps', models.TextField(blank=True, max_length=1500)),
-                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='briefing_words', to='studies.study')),
-            ],
-        ),
-        migrations.CreateModel(
             name='Exclusion',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -184,7 +184,7 @@ def tiles_response(request: HttpRequest, places: Sequence[Place], found: Iterabl
 
 def kept_by_browser(request: HttpRequest, content: bytes, kind: str) -> HttpResponse:
     """Let the browser, and no shared cache, keep the content; compress it for browsers that accept that, as all do."""
-    response = HttpResponse(content, kind, headers={"Cache-Control": CACHED, "X-Robots-Tag": "noindex, nofollow"})
+    response = HttpResponse(content, kind, headers={"Cache-Control": CACHED})
     if "gzip" in request.headers.get("Accept-Encoding", ""):
         response.content = gzip.compress(content, QUICK, mtime=0)
         response["Content-Encoding"] = "gzip"

@@ -78,6 +78,8 @@ class Migration(migrations.Migration):
             name='Imprint',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('author', models.CharField(blank=True, max_length=200)),
+                ('next_steps', models.TextField(blank=True, max_length=1500)),
                 ('organisation', models.CharField(blank=True, max_length=200)),
                 ('contact', models.CharField(blank=True, max_length=200)),
                 ('privacy', models.TextField(blank=True, max_length=10000)),
@@ -143,7 +145,6 @@ class Migration(migrations.Migration):
                 ('weighted_by', models.CharField(default='equal', max_length=100)),
                 ('in_briefing', models.JSONField(default=list)),
                 ('rates', models.JSONField(default=dict)),
-                ('changed_at', models.DateTimeField(auto_now=True)),
                 ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='figures', to='studies.study')),
             ],
         ),

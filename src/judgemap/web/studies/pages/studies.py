@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from judgemap.study.data.definition import CONSENT, LONGEST, write_definition
-from judgemap.web.server.forms import StudyForm
+from judgemap.web.server.forms import StudyForm, search_words
 from judgemap.web.server.tokens import check_address, whole_address
 from judgemap.web.studies import editing
 from judgemap.web.studies.access import (
@@ -74,7 +74,7 @@ def list_studies(request: HttpRequest) -> HttpResponse:
     gone = Study.objects.filter(owner=researcher_of(request), deleted_at__isnull=False).select_related("current")
     deleted = [(study, study.deleted_at + GRACE) for study in gone if study.deleted_at is not None]
     making = Draft.objects.filter(asked_by=researcher_of(request), status__in=Draft.UNDER_WAY)
-    words = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    words = search_words(request)
     found = studies.filter(current__title__icontains=words) if words else studies
     context = {"studies": found, "words": words, "long": bool(words) or len(found) >= LONG}
     context |= {"deleted": deleted, "making": making}
@@ -245,8 +245,6 @@ def next_step(study: Study, invited: int) -> str:
     return "wait" if invited else "invite"
 
 
-PAIR_SECONDS = 10
-"""About how long a judge takes for a pair."""
 LONG_MINUTES = 30
 """A judge who is asked for more than this may well stop before the end."""
 CONTACT = re.compile(r"\S@\S+\.\w|\+?\d[\d ()/.-]{6,}\d|https?://\S")
@@ -267,8 +265,7 @@ def preflight(study: Study, address: str) -> list[Check]:
     version = study.version
     waiting = [code for code in version.languages if code not in version.offered]
     names = ", ".join(str(translation.get_language_info(code)["name_translated"]) for code in waiting)
-    minutes = max(1, round(version.recommended * PAIR_SECONDS / 60))
-    time = ngettext("about %(minutes)s minute", "about %(minutes)s minutes", minutes) % {"minutes": minutes}
+    time = ngettext("about %(minutes)s minute", "about %(minutes)s minutes", version.minutes)
     problem = check_address(address)
     asked = editing.asked_direction(version.question, version.languages[0])
     says = {
@@ -312,9 +309,9 @@ def preflight(study: Study, address: str) -> list[Check]:
             "inviting:judges",
         ),
         Check(
-            minutes <= LONG_MINUTES,
+            version.minutes <= LONG_MINUTES,
             gettext("Each judge is asked for %(pairs)s pairs, %(time)s.")
-            % {"pairs": f"{version.recommended:,}", "time": time},
+            % {"pairs": f"{version.recommended:,}", "time": time % {"minutes": version.minutes}},
             "studies:judging",
         ),
     ]

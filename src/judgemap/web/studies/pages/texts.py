@@ -22,7 +22,7 @@ from judgemap.web.studies import editing
 from judgemap.web.studies.access import researcher_of, researcher_page, study_page
 from judgemap.web.studies.areas import recommended_design
 from judgemap.web.studies.editing import MOST, change_study
-from judgemap.web.studies.models import MUST_BE_TRANSLATED, Imprint, Study, StudyVersion
+from judgemap.web.studies.models import MUST_BE_TRANSLATED, Study, StudyVersion, imprint_of
 from judgemap.web.studies.upload.pages import DIRECTIONS, EndOfAnswersField
 
 if TYPE_CHECKING:
@@ -310,14 +310,12 @@ class ImprintForm(StudyForm):
 @study_page.form
 def imprint(request: HttpRequest, study: Study) -> HttpResponse:
     """Edit who runs the study, which judges and the readers of briefings see."""
-    kept = Imprint.objects.filter(study=study).first() or Imprint(study=study)
-    initial = model_to_dict(kept, ["organisation", "contact", "privacy"])
-    form = ImprintForm(request.POST or None, request.FILES or None, initial=initial)
+    kept = imprint_of(study)
+    form = ImprintForm(request.POST or None, request.FILES or None, initial=model_to_dict(kept))
     if form.is_valid():
         given = form.cleaned_data
-        logo = b"" if given["no_logo"] else given["logo"]
-        words = {key: given[key] for key in ("organisation", "contact", "privacy")}
-        editing.set_imprint(study, words, logo, researcher_of(request))
+        logo = b"" if given.pop("no_logo") else given.pop("logo")
+        editing.set_imprint(study, given if logo is None else {**given, "logo": logo}, researcher_of(request))
         messages.success(request, gettext("Saved: judges and every briefing show it from now on."))
         return redirect("studies:imprint", study.slug)
     context = {"study": study, "form": form, "kept": kept, "here": "studies/imprint.html"}
