@@ -2,6 +2,10 @@
 
 What is read depends only on pairs and answers, so no running total can drift, and what the worker keeps may be deleted
 at any time. It is deleted when a judge withdraws.
+
+The page of judges needs every time and every repeat of each judge, and the live page a median and the parts of the map
+that decisions link: a database that groups rows gives none of these. So each pair is read once, with its last answer,
+and NumPy counts.
 """
 
 import io

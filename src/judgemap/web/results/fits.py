@@ -1,7 +1,6 @@
 """The fits of a study: ask for one, with all options; list them, watch one, stop it, have them made automatically."""
 
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -10,7 +9,6 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -29,8 +27,6 @@ from judgemap.web.studies.models import Study
 MOST_SHOWN = 200
 HOW = ("seed", "longer")
 """What can differ in a fit that is made again; see `actions.again`."""
-PATIENCE = timedelta(seconds=20)
-"""If a fit waits longer than this while none runs, there is no worker."""
 
 
 PAPER = "paper"
@@ -99,10 +95,7 @@ def progress(request: HttpRequest, study: Study, number: int) -> HttpResponse:
         return lead_on(request, reverse("results:map", args=[study.slug, number]))
     if run.over and by_htmx(request):
         return lead_on(request, reverse("fits:progress", args=[study.slug, number]))
-    # A worker looks several times a second: nothing running, and still waiting, means that there is no worker.
-    running = FitRun.objects.filter(status=FitRun.Status.RUNNING)
-    patient = run.status == FitRun.Status.WAITING and run.asked_at < timezone.now() - PATIENCE
-    context = {"study": study, "run": run, "here": "results", "no_worker": patient and not running.exists()}
+    context = {"study": study, "run": run, "here": "results"}
     return render(request, "fits/news.html" if by_htmx(request) else "fits/progress.html", context)
 
 

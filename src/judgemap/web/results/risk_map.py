@@ -315,6 +315,7 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     shared = {
         "asked": asked,
         "keep": asked.keep("area"),
+        "named": [(name, LABELS[name]) for name in makers if name in LABELS],
         "tops": [name.removeprefix("top") for name in makers if name.startswith("top")],
         "highest": highest(seen.rows),
         "sure": sum(row["p_top10"] > 0.95 for row in seen.rows),
@@ -373,7 +374,6 @@ def _large(
     wanted = [at for at in table_order(seen.rows, chances, asked) if at in there and asked.matches(seen.rows[at])]
     shown = Paginator(wanted, A_PAGE).get_page(page)
     return {
-        "layers": [(name, LABELS[name]) for name in makers if name in LABELS],
         "layer": makers[asked.layer](),
         "headings": headings(asked, clusters=False),
         "lines": make_lines(seen.rows, list(shown), chances),

@@ -48,6 +48,8 @@ STOPPING = threading.Event()
 """Set when this process has been asked to end."""
 LANES = ("fits", "drafts")
 """A worker does one job of each lane at a time, so that nobody waits with a small map for a long fit."""
+PATIENCE = timedelta(seconds=20)
+"""After this long without a worker, the page of a job says that there is none."""
 GUESS = 60.0
 """How many seconds a job is expected to take before one of its kind is done."""
 LONGEST_WAIT = timedelta(minutes=10)
@@ -154,6 +156,12 @@ class Job(models.Model):
         """Whether its worker should have reported by now, but has not."""
         silent = self.heard_at is not None and self.heard_at < timezone.now() - SILENCE
         return silent and self.status == self.Status.RUNNING
+
+    @property
+    def is_unattended(self) -> bool:
+        """Whether it waits although nothing in its lane runs: workers look several times a second, so there is none."""
+        long = self.status == self.Status.WAITING and self.asked_at < timezone.now() - PATIENCE
+        return long and not running_in(self.LANE)
 
     def work(self) -> Iterator[None] | None:
         """Do the job and `finish` it; return any steps left to do while no other job waits."""

@@ -111,7 +111,7 @@ def news(request: HttpRequest, study: Study) -> HttpResponse:
     job = job_of(study)
     if job is None or job.over:
         return HttpResponse(headers={"HX-Refresh": "true"})
-    return render(request, "studies/base_map_news.html", {"study": study, "job": job})
+    return render(request, "job_news.html", {"job": job, "address": _here(study)})
 
 
 @reading_page

@@ -113,21 +113,17 @@ class TextsForm(VersionForm):
     thanks = text_field(3, _("Shown at the end."))
 
 
-class TranslationForm(VersionForm):
+class TranslationForm(TextsForm):
     """The texts in another language, each beside its source; a text left empty is shown in the study's own language."""
 
-    title = forms.CharField(max_length=LONGEST["title"], required=False)
-    question = forms.CharField(max_length=LONGEST["question"], required=False)
-    example = text_field(3, "")
-    instructions = text_field(5, "")
-    consent = text_field(7, "")
-    thanks = text_field(3, "")
+    direction = None  # type: ignore[assignment]  # a field that only the study's own language has
 
     def __init__(self, version: StudyVersion, language: str, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
         super().__init__(version, *args, **kwargs)
         self.language = language
-        for field in MUST_BE_TRANSLATED:
-            self.fields[field].help_text = gettext("Needed before judges can choose this language.")
+        for name in TEXTS:
+            needed = gettext("Needed before judges can choose this language.") if name in MUST_BE_TRANSLATED else ""
+            self.fields[name].required, self.fields[name].help_text = False, needed
 
     @property
     def beside(self) -> list[tuple[forms.BoundField, str]]:

@@ -1,7 +1,6 @@
 """From a boundary file to a draft: the file, its content, and making the draft in a worker."""
 
 import math
-from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -10,7 +9,6 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext, ngettext, ngettext_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -34,8 +32,6 @@ from judgemap.web.studies.upload.drafts import (
 )  # fmt: skip
 from judgemap.web.studies.upload.records import REMEDIES, Chosen, FaultKind, FaultyRows, Guess, Remedy
 
-PATIENCE = timedelta(seconds=5)
-"""Workers look several times a second: if a draft waits longer than this, there is none, or it is busy."""
 NOWHERE = _(
     "The file does not state one, and its coordinates fit none that we know: it may be a drawing. If you know the "
     "system, enter it, for example EPSG:27700; otherwise look for the same map in longitude and latitude."
@@ -159,9 +155,8 @@ def making(request: HttpRequest, draft: int) -> HttpResponse:
         return lead_on(request, reverse("studies:map", args=[job.study.slug]))
     if job.over and by_htmx(request):
         return lead_on(request, request.path)
-    alone = job.status == Draft.Status.WAITING and job.asked_at < timezone.now() - PATIENCE
-    template = "studies/making_news.html" if by_htmx(request) else "studies/making.html"
-    return render(request, template, {"draft": job, "no_worker": alone})
+    template = "job_news.html" if by_htmx(request) else "studies/making.html"
+    return render(request, template, {"draft": job, "job": job, "address": request.path})
 
 
 @researcher_page.act
