@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from judgemap.core.approximate import approximate
 from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import count_judged, count_pairs
@@ -18,9 +17,8 @@ from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.compiled import compile_all
 from judgemap.core.samplers.judges import compiled as judges
 from judgemap.core.samplers.judges.hmc import sample_panel
-from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
+from judgemap.core.samplers.run import SAMPLERS, Plan, sample, sample_clusters
 from judgemap.core.samplers.spatial import compiled as spatial
-from judgemap.core.samplers.spatial import hmc
 
 
 def test_what_is_compiled_serves_every_fit() -> None:
@@ -48,8 +46,8 @@ def test_what_is_compiled_serves_every_fit() -> None:
     counts = count_pairs(first, second, 6, ties=[(0, 4)])
     for variance in (InverseGamma(), FixedVariance(2.0)):
         model = Model(counts.decided(), communicability(graph), variance)
-        run(rng, hmc.kernel(model), approximate(model).draw(rng, plan.chains, 1.0), plan)
-        sample(rng, model, "gibbs", plan)
+        for sampler in SAMPLERS:
+            sample(rng, model, sampler, plan)
     for ties in (None, TieRule.RAO_KUPPER):
         prior = ClusterPrior(communicability_matrix(graph))
         sample_clusters(rng, ClusterModel(counts if ties else counts.decided(), prior, ties), plan)

@@ -21,13 +21,12 @@ from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import InverseGamma, Model, communicability, independent
 from judgemap.core.samplers.clusters.kernel import ClusterModel
-from judgemap.core.samplers.run import CLUSTER_SAMPLERS, START_SPREAD, Plan, run, sample, sample_clusters
+from judgemap.core.samplers.run import CLUSTER_SAMPLERS, Plan, sample, sample_clusters
 from judgemap.core.samplers.spatial import hmc
-from judgemap.core.threads import one_thread
 
 RING = AreaGraph(24, [[i, (i + 1) % 24] for i in range(24)])
 PLAN = Plan(chains=3, warmup=20, draws=40)
-FITS = ("hmc", "hmc compiled", "hmc standard", "gibbs", "clusters hmc", "clusters gibbs")
+FITS = ("hmc", "hmc standard", "gibbs", "clusters hmc", "clusters gibbs")
 QUICK = ("Nehalem, 2 threads",)
 """Of `make test`: other kernels, no fused multiply-add, and threads. `make test-processors` takes all."""
 
@@ -45,11 +44,6 @@ def draw(name):
         model = ClusterModel(counts(), ClusterPrior(communicability_matrix(RING)))
         return sample_clusters(rng, model, PLAN, CLUSTER_SAMPLERS[name.split()[1]]).strengths
     covariance = independent(24) if "standard" in name else communicability(RING)
-    if "compiled" in name:
-        model = Model(counts(), covariance, InverseGamma())
-        starts = hmc.approximate(model).draw(rng, PLAN.chains, START_SPREAD)
-        with one_thread():
-            return run(rng, hmc.kernel(model), starts, PLAN).strengths
     return sample(rng, Model(counts(), covariance, InverseGamma()), name.split()[0], PLAN).strengths
 
 
@@ -81,7 +75,7 @@ def other_eigenvectors(placed: Laplace) -> Laplace:
     return replace(placed, V=V, Q=Q, r=(V.T @ np.linalg.inv(placed.V).T) @ placed.r)
 
 
-@pytest.mark.parametrize("name", ["hmc", "hmc compiled", "hmc standard", "gibbs"])
+@pytest.mark.parametrize("name", ["hmc", "hmc standard", "gibbs"])
 def test_draws_do_not_depend_on_the_choice_of_eigenvectors(name, here, monkeypatch):
     original = approximate
     for module in (hmc, sys.modules[sample.__module__]):

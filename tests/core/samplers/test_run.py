@@ -14,7 +14,6 @@ from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, commun
 from judgemap.core.samplers.diagnostics import assess_sampling, ess_bulk, rhat
 from judgemap.core.samplers.kernel import by_steps
 from judgemap.core.samplers.run import LONGEST_BLOCK, SAMPLERS, Draws, Plan, run, sample
-from judgemap.core.samplers.spatial import hmc
 from judgemap.core.simulate.trials import simulate_counts
 
 GRAPH = AreaGraph(9, [[i, i + 1] for i in range(8)])
@@ -128,20 +127,6 @@ def test_no_comparisons_at_all_give_back_the_prior():
     draws = sample(np.random.default_rng(1), empty, "hmc", Plan(chains=16, draws=500))
     cov = np.cov(draws.strengths.reshape(-1, 9).T)
     np.testing.assert_allclose(cov, communicability(GRAPH).matrix, atol=0.1)
-
-
-def test_proposals_that_break_down_are_counted(monkeypatch):
-    """Energies that are no numbers: every proposal is refused and counted, those between kept draws too."""
-    right = hmc.log_density
-
-    def broken(target, point):
-        return np.where(point.q[-1] > 0.3, np.nan, right(target, point))
-
-    monkeypatch.setattr(hmc, "log_density", broken)
-    draws = draw(draws=40, thin=3, warmup=5)
-    assert draws.divergences.shape == (5, 40)
-    assert 40 < draws.divergences.sum() < 5 * 40 * 3
-    assert np.isfinite(draws.strengths).all()
 
 
 def test_a_long_run_is_often_between_two_blocks():

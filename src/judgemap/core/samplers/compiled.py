@@ -74,21 +74,19 @@ def compile_all() -> None:
     `python -m judgemap.core.samplers.compiled`, as in `make`, right after installing. Any other fit compiles what it
     needs when it needs it; draws do not depend on who compiled.
     """
-    from judgemap.core.approximate import approximate
     from judgemap.core.model.clusters import ClusterPrior
     from judgemap.core.model.counts import count_judged, count_pairs
     from judgemap.core.model.judges import PanelModel, Parts
     from judgemap.core.model.prior import InverseGamma, Model, independent
     from judgemap.core.samplers.clusters.kernel import ClusterModel
     from judgemap.core.samplers.judges.hmc import sample_panel
-    from judgemap.core.samplers.run import Plan, run, sample, sample_clusters
-    from judgemap.core.samplers.spatial import hmc
+    from judgemap.core.samplers.run import SAMPLERS, Plan, sample, sample_clusters
 
     rng, plan = np.random.default_rng(1), Plan(chains=1, warmup=0, draws=4)
     counts = count_pairs([0, 1, 2], [1, 2, 0], n_areas=3)
     model = Model(counts, independent(3), InverseGamma())
-    run(rng, hmc.kernel(model), approximate(model).draw(rng, plan.chains, 1.0), plan)
-    sample(rng, model, "gibbs", plan)
+    for sampler in SAMPLERS:
+        sample(rng, model, sampler, plan)
     sample_clusters(rng, ClusterModel(counts, ClusterPrior(np.ones((3, 3)))), plan)
     judged = count_judged([0, 0, 1], left=[0, 1, 0], right=[1, 2, 2], choice=[1, -1, 1], n_areas=3, n_judges=2)
     parts = Parts(smoothness=True, disagreement=independent(3))

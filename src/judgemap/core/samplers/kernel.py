@@ -16,8 +16,6 @@ from judgemap.core.types import BoolArray, FloatArray
 
 Arrays = dict[str, NDArray[Any]]
 """Arrays by name: (chain, …) for one state, (chain, draw, …) for draws."""
-Likelihood = Callable[..., tuple[FloatArray, FloatArray]]
-"""λ, (areas, chains) → (∇ℓ, (areas, chains); ℓ, (chains,), or an empty array with ``height=False``)."""
 HUGE = 1000.0
 """An energy error this large means that a trajectory broke down, not just lost accuracy: e^−1000 counts as 0."""
 

@@ -168,10 +168,7 @@ def sample(
     with one_thread():
         laplace = approximate(model)
         starts = laplace.draw(rng, plan.chains, START_SPREAD)
-        if sampler == "hmc":
-            kernel = hmc.kernel_for(model, plan.chains * (plan.warmup + plan.draws * plan.thin), laplace)
-        else:
-            kernel = SAMPLERS[sampler](model)
+        kernel = hmc.kernel(model, laplace) if sampler == "hmc" else SAMPLERS[sampler](model)
         return run(rng, kernel, starts, plan, cores, watch)
 
 

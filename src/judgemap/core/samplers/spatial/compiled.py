@@ -8,9 +8,9 @@ stay in the processor's first-level cache: gather the differences, respond to al
 which the compiler turns into vector instructions, and scatter. All pairs in a block have the same number of answers, so
 that one logarithm serves many p.
 
-The equations of the trajectories are in `spatial.hmc`, whose functions are the reference: draw by draw, these give the
-same numbers up to rounding. Here a step is one call for all chains of a batch: no arrays are allocated on the way, each
-is read once for everything to be done with its elements, and products with V and Q are left to BLAS.
+The posterior and its coordinates are those of `spatial.hmc`, and a trajectory is that of `split_hmc`. A step is one
+call for all chains of a batch: no arrays are allocated on the way, each is read once for everything to be done with its
+elements, and products with V and Q are left to BLAS.
 
 Import this module only where it is used: numba is slow to load.
 """
@@ -21,12 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from judgemap.core.approximate import Laplace
 from judgemap.core.model.counts import PairCounts
-from judgemap.core.model.prior import FixedVariance, Terms
+from judgemap.core.model.prior import FixedVariance, Model, Terms
 from judgemap.core.samplers.compiled import compiled, tanh_of_half, within
-from judgemap.core.samplers.kernel import HUGE, Arrays, Likelihood
+from judgemap.core.samplers.kernel import HUGE, Arrays
 from judgemap.core.samplers.sparse.model import Answered
-from judgemap.core.samplers.spatial.hmc import FARTHEST, SpatialState, SpatialTarget
+from judgemap.core.samplers.spatial.hmc import FARTHEST, SpatialState
 from judgemap.core.samplers.split_hmc import JITTER, QUARTER_TURN
 from judgemap.core.types import FloatArray, IntArray
 
@@ -34,9 +35,6 @@ BLOCK = 1024
 """Differences per block: 8 kB, a quarter of the smallest first-level cache."""
 MERGED = 128
 """How many p, each at least a half, are multiplied together; the product does not underflow."""
-
-
-NONE = np.empty(0)
 
 
 class Rows(NamedTuple):
@@ -58,16 +56,12 @@ def lay_out(counts: PairCounts | Answered) -> Rows:
     return Rows(first, second, n / 2, wins - n / 2, np.flatnonzero(np.diff(n, prepend=-1, append=-1)))
 
 
-def likelihood(counts: PairCounts) -> Likelihood:
-    """Lay out the pairs; ℓ costs half as much as ∇ℓ, and most steps of a trajectory do not need it."""
-    rows = lay_out(counts)
-
-    def at(strengths: FloatArray, *, height: bool = True) -> tuple[FloatArray, FloatArray]:
-        score, fall = np.zeros_like(strengths), np.zeros(strengths.shape[1] if height else 0)
-        pass_pairs(rows, strengths, score, fall, NONE, NONE)
-        return score, -fall
-
-    return at
+@compiled
+def log_likelihood(rows: Rows, strengths: FloatArray) -> FloatArray:
+    """Return ℓ of every column of strengths."""
+    fall = np.zeros(strengths.shape[1])
+    pass_pairs(rows, strengths, strengths[:0], fall, fall[:0], fall[:0])
+    return -fall
 
 
 @compiled
@@ -208,7 +202,7 @@ TOGETHER = 8
 
 
 class Posterior(NamedTuple):
-    """A `SpatialTarget` laid out for compiled code; with a fixed α², its prior is not used."""
+    """A model and its coordinates; with a fixed α², its prior is not used."""
 
     rows: Rows
     V: FloatArray
@@ -222,7 +216,7 @@ class Posterior(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Working space for a proposal: a `hmc.Point`, its momentum, and intermediate results.
+    """Working space for a proposal: where it is, its momentum, and intermediate results.
 
     ``root`` is (g + e^{−τ})^{−½} and ``inverse`` e^{−τ}; ``score`` and ``slope`` are ∇ℓ in λ and in w; ``fall`` is −ℓ.
     """
@@ -248,9 +242,9 @@ class Trace(NamedTuple):
     divergences: IntArray
 
 
-def build_posterior(target: SpatialTarget) -> Posterior:
-    """Lay out a target for compiled code."""
-    laplace, prior, rows = target.laplace, target.model.variance, lay_out(target.model.counts)
+def build_posterior(model: Model, laplace: Laplace) -> Posterior:
+    """Lay out a model and its coordinates for compiled code."""
+    prior, rows = model.variance, lay_out(model.counts)
     V, Q, g, r = (np.ascontiguousarray(each) for each in (laplace.V, laplace.Q, laplace.g, laplace.r))
     mean, sd = float(laplace.log_variance_mean), float(laplace.log_variance_sd)
     fixed = isinstance(prior, FixedVariance)
@@ -266,15 +260,11 @@ def advance(
     return state, take(rng, posterior, state, kicks, schedule)._asdict()
 
 
-@compiled
-def take(
-    rng: np.random.Generator, posterior: Posterior, state: SpatialState, kicks: int, schedule: tuple[int, int]
-) -> Trace:
-    """Do what `advance` does, changing the arrays of ``state``."""
-    steps, thin = schedule
-    n_areas, chains, draws = len(posterior.g), state.q.shape[1], steps // thin
+@within
+def make_room(n_areas: int, chains: int) -> Room:
+    """Make the working space for some chains."""
     shape, longer = (n_areas, chains), (n_areas + 1, chains)
-    room = Room(
+    return Room(
         np.empty(longer),
         np.empty(longer),
         np.empty(longer),
@@ -286,6 +276,27 @@ def take(
         np.empty(chains),
         np.empty(chains),
     )
+
+
+@compiled
+def look(posterior: Posterior, q: FloatArray) -> SpatialState:
+    """Start chains at q."""
+    n_areas, chains = len(posterior.g), q.shape[1]
+    room = make_room(n_areas, chains)
+    room.q[:] = q
+    evaluate(posterior, room, True)  # noqa: FBT003 - called from compiled code
+    density, count = log_density(posterior, room), np.zeros(chains, np.int64)
+    return SpatialState(room.q, room.residual, room.w, room.strengths, density, np.ones(chains), count)
+
+
+@compiled
+def take(
+    rng: np.random.Generator, posterior: Posterior, state: SpatialState, kicks: int, schedule: tuple[int, int]
+) -> Trace:
+    """Do what `advance` does, changing the arrays of ``state``."""
+    steps, thin = schedule
+    n_areas, chains, draws = len(posterior.g), state.q.shape[1], steps // thin
+    room = make_room(n_areas, chains)
     trace = Trace(
         np.empty((chains, draws, n_areas)),
         np.empty((chains, draws)),
@@ -355,7 +366,12 @@ def push(rng: np.random.Generator, posterior: Posterior, room: Room) -> None:
 
 @within
 def evaluate(posterior: Posterior, room: Room, height: bool) -> None:  # noqa: FBT001 - called from compiled code
-    """Find the residual gradient at q, and −ℓ if ``height`` is true: see `hmc.evaluate`."""
+    """Find the residual gradient at q, and −ℓ if ``height`` is true.
+
+    With s = Vᵀ∇ℓ − e^{−τ}w, the slope in w, and P = g + e^{−τ}, it is s/√P + u in u, and in v
+
+        sd · (e^{−τ}[Σ s(r/P + ½u/√P)/P + ½Σ(w² + 1/P) + ω] − N/2 + k − ηe^τ) + v
+    """
     q, w, root, inverse, slope = room.q, room.w, room.root, room.inverse, room.slope
     n_areas, chains = w.shape
     for k in range(chains):
@@ -389,7 +405,7 @@ def evaluate(posterior: Posterior, room: Room, height: bool) -> None:  # noqa: F
 
 @within
 def log_density(posterior: Posterior, room: Room) -> FloatArray:
-    """Return log p(q), up to a constant, for each chain: see `hmc.log_density`."""
+    """Return log p(q), up to a constant, for each chain."""
     g, w, inverse, v = posterior.g, room.w, room.inverse, room.q[-1]
     n_areas, chains = w.shape
     squares, logs, product = np.zeros(chains), np.zeros(chains), np.ones(chains)
