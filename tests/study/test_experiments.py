@@ -280,7 +280,7 @@ QUICK = Robustness(comparisons=200, judges=3, chains=2, draws=20, warmup=20, beh
 def test_robustness_holds_each_case_against_the_truth_fit_by_fit(tmp_path):
     study = replace(QUICK, behaviours=("hot-spots",), truths=("plateaus",), panels=("alike", "unequal"))
     both = conduct(job(study, sets=1), tmp_path / "both", on_cores(1))
-    assert [(row["case"], row["fit"]) for row in both.summary()] == [
+    assert both.summary()[["case", "fit"]].agg(tuple, axis=1).tolist() == [
         *(("hot-spots", fit) for fit in ("paper", "plain", "remedy")),
         *((f"plateaus, {panel}, few", fit) for panel in ("alike", "unequal") for fit in ("paper", "plain")),
     ]

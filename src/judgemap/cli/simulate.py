@@ -17,7 +17,9 @@ from judgemap.geo.maps import Areas
 from judgemap.study.fit.folder import write_whole
 
 if TYPE_CHECKING:
-    from judgemap.study.simulations.runner import Experiment, Results, Row
+    import pandas as pd
+
+    from judgemap.study.simulations.runner import Experiment, Results
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder for the sets and the table.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small trial run; other options still apply.")]
@@ -189,6 +191,8 @@ def _simulate(
 
     Options given on the command line override ``small``, which --quick uses; both override the study's defaults.
     """
+    import pandas as pd
+
     from judgemap.study.simulations import runner
 
     quick = small if run.quick else {}
@@ -209,8 +213,8 @@ def _simulate(
             f"judgemap: interrupted after {done:,} of {size:,} sets; run the command again to continue", err=True
         )
         raise typer.Exit(130) from None
-    write_whole(run.output / "sets.csv", runner.to_csv(results.rows).encode())
-    write_whole(run.output / "summary.csv", runner.to_csv(results.summary()).encode())
+    write_whole(run.output / "sets.csv", pd.DataFrame(results.rows).to_csv(index=False).encode())
+    write_whole(run.output / "summary.csv", results.summary().to_csv(index=False).encode())
     _tell(results, areas, run)
 
 
@@ -218,7 +222,7 @@ def _tell(results: "Results", areas: Areas, run: Run) -> None:
     name, summary = results.job.experiment.name, results.summary()
     if run.as_json:
         record = {**results.job.record(), "sets": len(results.sets), "cpu_seconds": round(results.cpu_seconds, 1)}
-        typer.echo(json.dumps({**record, "summary": summary}, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({**record, "summary": summary.to_dict("records")}, indent=2, ensure_ascii=False))
         return
     typer.echo(f"{name.capitalize()}, {len(results.sets):,} sets, {len(areas):,} areas, seed {results.job.seed}.\n")
     typer.echo(f"{_table(summary)}\n")
@@ -227,11 +231,9 @@ def _tell(results: "Results", areas: Areas, run: Run) -> None:
     typer.echo(f"{results.cpu_seconds:.0f} s of CPU time in all. The table and every set are in {run.output}/")
 
 
-def _table(summary: "list[Row]") -> str:
+def _table(summary: "pd.DataFrame") -> str:
     """Write summary.csv for people; what is compared stands side by side if that is fewer than what was measured."""
-    import pandas as pd
-
-    table = pd.DataFrame(summary).drop(columns="sets")
+    table = summary.drop(columns="sets")
     if len(table) < len(table.columns):
         table = table.set_index(table.columns[0]).T.rename_axis(columns="").reset_index(names="")
     return table.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="")

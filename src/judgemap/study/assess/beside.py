@@ -170,7 +170,6 @@ def results_by(
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> sides = ["north" if int(area) < 30 else "south" for area in areas.ids]
@@ -258,7 +257,6 @@ def follows(fit: Fit, figures: Figures, column: str) -> Follows:
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> same = Figures(areas.ids, {"same": tuple(map(str, fit.areas["risk_median"]))})

@@ -76,7 +76,6 @@ class PredictiveCheck:
     nan if an area was never compared. ``measures`` are of the answers as a whole. Some depend on the draw of the
     strengths too: their ``observed`` is a mean over the draws.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=2)
     >>> fit = jm.fit_spatial(data, areas, seed=1, judges="alike", chains=4, draws=500)
     >>> check = jm.predictive_check(fit, data, seed=1)
@@ -141,7 +140,6 @@ def predictive_check(fit: Fit, data: Comparisons | None = None, *, seed: int, dr
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> [measure.name for measure in jm.predictive_check(fit, data, seed=1, draws=20).measures]

@@ -280,7 +280,6 @@ class Reliability:
     correlation of its estimate with the ``population``'s map and with the estimate that ``another_panel`` of the same
     size would give.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> figures = jm.reliability(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, seed=1, splits=10)
     >>> figures.answers, figures.judges, figures.bayes_low < figures.bayes < figures.bayes_high
@@ -373,7 +372,6 @@ class StandsOut:
 class Follows:
     """How far the map follows a figure: the rank correlation over the draws, and the areas that stand out from it.
 
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> figures = jm.Figures(areas.ids, {"number": areas.ids})

@@ -127,7 +127,6 @@ def judge_table(fit: Fit, data: Comparisons) -> "pd.DataFrame":
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> table = judge_table(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data)
     >>> table.loc[11, ["comparisons", "infit", "agreement"]].astype(float).round(2).tolist()
@@ -215,7 +214,6 @@ def surprising_answers(fit: Fit, data: Comparisons, most: int = 30) -> "pd.DataF
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> surprising_answers(jm.fit_spatial(data, areas, seed=1, chains=2, draws=100), data, most=1).shape
     (1, 9)

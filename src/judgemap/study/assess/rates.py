@@ -60,7 +60,6 @@ def rates(
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> import pandas as pd
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)

@@ -68,7 +68,6 @@ def reliability(fit: Fit, data: Comparisons, *, seed: int, splits: int = 100) ->
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> figures = jm.reliability(fit, data, seed=1, splits=4)
@@ -125,7 +124,6 @@ def reliability_over_time(
 
     Examples
     --------
-    >>> import judgemap as jm
     >>> areas, data = jm.example_study(seed=1)
     >>> fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=100)
     >>> reliability_over_time(fit, data, seed=1, points=2, splits=4)["answers"].tolist()

@@ -131,7 +131,6 @@ def sample_large(data: Comparisons, areas: Areas, run: Run) -> Sampled:
 def overlap(data: Comparisons) -> float:
     """Return the share of compared areas that two judges or more have met: what differs elsewhere may be map or view.
 
-    >>> import judgemap as jm
     >>> overlap(jm.example_study(seed=1)[1])
     1.0
     """

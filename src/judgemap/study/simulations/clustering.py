@@ -5,11 +5,11 @@ comparisons; the clustering model is fitted, and one partition from its posterio
 That partition minimises the expected variation of information; the one that minimises Binder's loss is measured too.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 
 from judgemap.core.assess.partitions import adjusted_rand_index, convergence, minimise_binder, minimise_vi, rand_index
 from judgemap.core.design.designs import PairDesign, principal_component
@@ -93,20 +93,8 @@ class Clustering(Experiment):
             }
         ]
 
-    def summarise(self, rows: Sequence[Row]) -> list[Row]:
+    def summarise(self, measured: pd.DataFrame) -> pd.DataFrame:
         """Summarise each measure over the sets."""
-        agreed = sum(row["chains_agree"] for row in rows)
-        return [_summary(name, [row[name] for row in rows], agreed) for name in MEASURES]
-
-
-def _summary(name: str, values: Sequence[float], agreed: int) -> Row:
-    measured = np.array(values, dtype=np.float64)
-    return {
-        "measure": name,
-        "sets": len(measured),
-        "median": float(np.median(measured)),
-        "mean": float(measured.mean()),
-        "min": float(measured.min()),
-        "max": float(measured.max()),
-        "sets_agreed": agreed,
-    }
+        table = measured[list(MEASURES)].agg(["median", "mean", "min", "max"]).T.rename_axis("measure").reset_index()
+        table.insert(1, "sets", len(measured))
+        return table.assign(sets_agreed=measured["chains_agree"].sum())

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from judgemap.core.assess.posterior import ranks
 from judgemap.core.assess.reliability import pearson, squared_correlations
@@ -193,12 +194,13 @@ class Robustness(Experiment):
         panel = PanelModel(answers.counts(setting.judges), setting.covariance, InverseGamma(), parts)
         return _row(case, REMEDY, sample_panel(rng, panel, plan=self.plan()), answers.strengths)
 
-    def summarise(self, rows: Sequence[Row]) -> list[Row]:
+    def summarise(self, measured: pd.DataFrame) -> pd.DataFrame:
         """Summarise each case and fit: the mean of every measure, with its standard error."""
-        found: dict[tuple[str, str], list[Row]] = {}
-        for row in rows:
-            found.setdefault((row["case"], row["fit"]), []).append(row)
-        return [_summary(case, fit, each) for (case, fit), each in found.items()]
+        cases = measured.groupby(["case", "fit"], sort=False)
+        table = pd.DataFrame({"sets": cases.size()})
+        for measure in Coverage._fields:
+            table[measure], table[f"{measure}_error"] = cases[measure].mean(), cases[measure].sem()
+        return table.reset_index()
 
 
 def read_real(measured: Path, outlines: Path, places: Sequence[str]) -> dict[str, RealMap]:
@@ -256,15 +258,6 @@ def _row(case: str, fit: str, draws: Draws, strengths: FloatArray) -> Row:
     if not draws.complete:
         raise KeyboardInterrupt
     return {"case": case, "fit": fit, **cover(draws.strengths.reshape(-1, len(strengths)), strengths)._asdict()}
-
-
-def _summary(case: str, fit: str, rows: Sequence[Row]) -> Row:
-    summary: Row = {"case": case, "fit": fit, "sets": len(rows)}
-    for measure in Coverage._fields:
-        values = np.array([row[measure] for row in rows], dtype=np.float64)
-        error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-        summary |= {measure: float(values.mean()), f"{measure}_error": float(error)}
-    return summary
 
 
 def _inside(draws: FloatArray, truth: FloatArray) -> BoolArray:

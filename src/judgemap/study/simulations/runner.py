@@ -6,9 +6,7 @@ be lost between two runs or counted twice.
 """
 
 import contextlib
-import csv
 import hashlib
-import io
 import json
 import socket
 import time
@@ -21,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from urllib.parse import urlsplit
 
 import numpy as np
+import pandas as pd
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.samplers.run import Plan
@@ -75,8 +74,8 @@ class Experiment(ABC):
         """Simulate one set, fit it in each of the ways being compared, and measure."""
 
     @abstractmethod
-    def summarise(self, rows: Sequence[Row]) -> list[Row]:
-        """Summarise the sets, with one row for each of the ways being compared."""
+    def summarise(self, measured: pd.DataFrame) -> pd.DataFrame:
+        """Summarise what was measured in the sets, with one row for each of the ways being compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,21 +137,21 @@ class Results:
         """CPU time of all sets together, whenever they were run."""
         return sum(each.cpu_seconds for each in self.sets)
 
-    def summary(self) -> list[Row]:
+    def summary(self) -> pd.DataFrame:
         """Summarise the sets."""
-        return self.job.experiment.summarise(self.rows)
+        return self.job.experiment.summarise(pd.DataFrame(self.rows))
 
     def remarks(self) -> list[str]:
         """Return what a reader of the summary must know, one sentence each."""
-        sentences, size = list(self.notes), len(self.sets)
-        for row in self.summary():
+        sentences, size, summary = list(self.notes), len(self.sets), self.summary()
+        for row in summary.to_dict("records"):
             if row.get("sets_converged", size) < size:
                 sentences.append(
                     f"{row['sampler']}: chains agreed (R-hat of every area ≤ 1.01) in {row['sets_converged']} of "
                     f"{size} sets, and the largest R-hat is {row['rhat_max']:.3f}; where chains do not agree, the "
                     "effective sample size is unreliable, and usually too high."
                 )
-        if (agreed := self.summary()[0].get("sets_agreed", size)) < size:
+        if "sets_agreed" in summary and (agreed := summary["sets_agreed"][0]) < size:
             sentences.append(
                 f"Chains from different partitions agreed (R-hat < 1.05) in {agreed} of {size} sets; the others need "
                 "longer chains."
@@ -209,15 +208,6 @@ def stored_seed(folder: Path) -> int | None:
 def finished_sets(folder: Path, sets: int) -> int:
     """Count how many of the wanted sets a folder holds."""
     return len(_finished(folder, sets))
-
-
-def to_csv(rows: Sequence[Row]) -> str:
-    """Write rows as a CSV table."""
-    written = io.StringIO()
-    writer = csv.DictWriter(written, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return written.getvalue()
 
 
 def _check_folder(job: Job, folder: Path) -> tuple[str, ...]:

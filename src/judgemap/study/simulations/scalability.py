@@ -5,11 +5,12 @@ Section 5.1 of the paper: strengths from the spatial prior, 2,000 comparisons fr
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 
 from judgemap.core.approximate import approximate
 from judgemap.core.design.designs import PairDesign, principal_component
@@ -96,28 +97,24 @@ class Scalability(Experiment):
             "seconds": ended - ready,
         }
 
-    def summarise(self, rows: Sequence[Row]) -> list[Row]:
+    def summarise(self, measured: pd.DataFrame) -> pd.DataFrame:
         """Summarise each sampler: ESS per second (of sampling with warm-up, and including set-up), and agreement."""
-        return [_summary(name, [row for row in rows if row["sampler"] == name]) for name in BUILDERS]
+        return pd.DataFrame([_summary(name, measured[measured["sampler"] == name]) for name in BUILDERS])
 
 
-def _summary(name: str, rows: Sequence[Row]) -> Row:
-    seconds, setup = (np.array([row[column] for row in rows]) for column in ("seconds", "setup_seconds"))
-    worst, middle, best, variance, disagreement = (
-        np.array([row[column] for row in rows])
-        for column in ("ess_min", "ess_median", "ess_max", "ess_log_variance", "rhat_max")
-    )
+def _summary(name: str, own: pd.DataFrame) -> Row:
+    seconds, rhats = own["seconds"], own["rhat_max"]
     return {
         "sampler": name,
-        "sets": len(rows),
-        "ess_per_second": float(np.median(middle / seconds)),
-        "ess_per_second_min": float((worst / seconds).min()),
-        "ess_per_second_max": float((best / seconds).max()),
-        "ess_per_second_worst_area": float(np.median(worst / seconds)),
-        "ess_per_second_log_variance": float(np.median(variance / seconds)),
-        "ess_per_second_with_setup": float(np.median(middle / (seconds + setup))),
-        "seconds": float(np.median(seconds)),
-        "rhat_median": float(np.median(disagreement)),
-        "rhat_max": float(disagreement.max()),
-        "sets_converged": int((disagreement <= CONVERGED).sum()),
+        "sets": len(own),
+        "ess_per_second": (own["ess_median"] / seconds).median(),
+        "ess_per_second_min": (own["ess_min"] / seconds).min(),
+        "ess_per_second_max": (own["ess_max"] / seconds).max(),
+        "ess_per_second_worst_area": (own["ess_min"] / seconds).median(),
+        "ess_per_second_log_variance": (own["ess_log_variance"] / seconds).median(),
+        "ess_per_second_with_setup": (own["ess_median"] / (seconds + own["setup_seconds"])).median(),
+        "seconds": seconds.median(),
+        "rhat_median": rhats.median(),
+        "rhat_max": rhats.max(),
+        "sets_converged": (rhats <= CONVERGED).sum(),
     }

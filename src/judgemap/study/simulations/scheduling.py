@@ -4,11 +4,11 @@ Section 5.3 of the paper: strengths from the spatial prior with α = 3, and 500 
 is fitted with α² inferred, and the utilities of the posterior are measured.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 
 from judgemap.core.design.designs import PairDesign, naive_spatial, principal_component, uniform
 from judgemap.core.design.optimal import optimal
@@ -86,35 +86,19 @@ class Scheduling(Experiment):
             "rhat_max": float(rhat(draws.centred).max()),
         }
 
-    def summarise(self, rows: Sequence[Row]) -> list[Row]:
+    def summarise(self, measured: pd.DataFrame) -> pd.DataFrame:
         """Summarise each design: mean, min, max and median, and its ratio to the uniform design set by set."""
-        columns = {name: _columns(rows, name) for name in DESIGNS}
-        return [
-            {"design": name, "sets": len(column["u1"]), **_summary(column, columns["uniform"])}
-            for name, column in columns.items()
-        ]
+        designs = {name: measured[measured["design"] == name] for name in DESIGNS}
+        return pd.DataFrame([{"design": name, **_summary(own, designs["uniform"])} for name, own in designs.items()])
 
 
-def _columns(rows: Sequence[Row], design: str) -> dict[str, FloatArray]:
-    chosen = [row for row in rows if row["design"] == design]
-    return {name: np.array([row[name] for row in chosen], dtype=np.float64) for name in (*MEASURES, "u1_uncentred")}
-
-
-def _summary(column: dict[str, FloatArray], base: dict[str, FloatArray]) -> Row:
-    summary: Row = {}
+def _summary(own: pd.DataFrame, base: pd.DataFrame) -> Row:
+    summary: Row = {"sets": len(own)}
     for name in MEASURES:
-        values = column[name]
-        ratio, low, high = ratio_interval(values, base[name])
-        summary |= {
-            f"{name}_mean": float(values.mean()),
-            f"{name}_min": float(values.min()),
-            f"{name}_max": float(values.max()),
-            f"{name}_median": float(np.median(values)),
-            f"{name}_ratio": ratio,
-            f"{name}_ratio_low": low,
-            f"{name}_ratio_high": high,
-        }
-    return {**summary, "u1_uncentred_mean": float(column["u1_uncentred"].mean())}
+        summary |= {f"{name}_{what}": own[name].agg(what) for what in ("mean", "min", "max", "median")}
+        ratios = ratio_interval(own[name].to_numpy(), base[name].to_numpy())
+        summary |= dict(zip((f"{name}_ratio", f"{name}_ratio_low", f"{name}_ratio_high"), ratios, strict=True))
+    return {**summary, "u1_uncentred_mean": own["u1_uncentred"].mean()}
 
 
 def ratio_interval(values: FloatArray, base: FloatArray) -> tuple[float, float, float]:
