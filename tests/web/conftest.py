@@ -26,13 +26,15 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.drawing import draw_areas
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import StudyDefinition
+from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
 from judgemap.web.api.access import ASKED
 from judgemap.web.dashboard import counting
 from judgemap.web.judge import answering as judging
 from judgemap.web.judge import joining, pairs, places
-from judgemap.web.results import files, pages
-from judgemap.web.server import backup, jobs
+from judgemap.web.results import actions, files, pages, running
+from judgemap.web.results.models import FitRun
+from judgemap.web.server import backup, jobs, worker
 from judgemap.web.server.jobs import Job
 from judgemap.web.server.limits import WRONG_GUESSES
 from judgemap.web.server.sandbox import NEWS
@@ -43,6 +45,7 @@ from judgemap.web.studies.models import Study
 from judgemap.web.studies.upload import drafts, reading
 
 SIDE = 4
+QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, alpha=2.0, as_in_paper=True)
 
 
 def grid(side: int) -> Areas:
@@ -241,11 +244,12 @@ def judge(visit, rows) -> Visitor:
 
 @pytest.fixture
 def edit(study, definition):
-    """Change the study's definition while it is open."""
+    """Change the study's definition while it is open; return the study as it is then."""
 
-    def change(**fields):
+    def change(**fields) -> Study:
         now = editing.find_study(study.slug)
-        return editing.edit_study(now, replace(editing.definition_of(now), **fields))
+        editing.edit_study(now, replace(editing.definition_of(now), **fields))
+        return editing.find_study(study.slug)
 
     return change
 
@@ -342,6 +346,34 @@ def carry_out():
     yield done
     jobs.HERE.clear()
     jobs.STOPPING.clear()
+    worker.LEFT.clear()
+
+
+@pytest.fixture
+def ask_fit():
+    """Ask for a quick fit."""
+
+    def asked(study: Study, settings: FitSettings = QUICK, **more) -> FitRun:
+        return actions.ask_for_fit(study, settings, **more)
+
+    return asked
+
+
+@pytest.fixture
+def make_fit(carry_out, monkeypatch):
+    """Make a fit that waits, as a worker would, but of what explains it only the named steps; and return it."""
+    steps, taken = running.steps, set()
+
+    def quick(fit):
+        return [(what, step if what in taken else lambda subject: None) for what, step in steps(fit)]
+
+    def made(run: FitRun, *explained: str) -> FitRun:
+        taken.update(explained)
+        carry_out(run)
+        return run
+
+    monkeypatch.setattr(running, "steps", quick)
+    return made
 
 
 @pytest.fixture

@@ -9,14 +9,9 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from judgemap.study.fit.record import json_value
-from judgemap.study.fit.settings import FitSettings
 from judgemap.web.accounts.models import Researcher
-from judgemap.web.judge.comparisons import load_comparisons
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun
-from judgemap.web.results.running import table_of
 from judgemap.web.studies.access import share_study
-from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.models import Imprint, Study
 
 READ, MOVE, BAD = (200, 200), (302, 302), (400, 400)
@@ -118,7 +113,7 @@ OUTSIDERS = ("stranger", "anonymous", "judge")
 
 
 @pytest.fixture
-def site(owned, judge, people, rows) -> Study:
+def site(owned, judge, people, rows, ask_fit, make_fit) -> Study:
     """A study with a judge's answers and a fit of them, and somebody who may read it."""
 
     def make() -> Researcher:
@@ -126,14 +121,8 @@ def site(owned, judge, people, rows) -> Study:
             judge.answer("left")
         reader = Researcher.objects.create_user("reader@example.org", "a password")
         share_study(owned, "reader@example.org", people["owner"], to_read=True)
-        fit = FitSettings(chains=2, warmup=5, draws=20, seed=1, alpha=2.0, as_in_paper=True).run(
-            load_comparisons(owned), load_areas(owned.version)
-        )
-        run = FitRun.objects.create(
-            study=owned, number=1, version=owned.version, status="done", settings={"model": "spatial"},
-            info=json_value(fit.record.to_dict()), rows=table_of(fit), data_sha256=fit.record.data.sha256,
-        )  # fmt: skip
-        FitFiles.objects.create(fit=run, archive=b"", briefing="<p>A briefing")
+        run = make_fit(ask_fit(owned))
+        FitFiles.objects.filter(fit=run).update(briefing="<p>A briefing")
         FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces.")
         Imprint.objects.create(study=owned, next_steps="Visit.")
         return reader

@@ -11,7 +11,6 @@ import geopandas
 import numpy as np
 import pytest
 from django.test import Client
-from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,12 +20,9 @@ from judgemap.study.fit.settings import SETTINGS
 from judgemap.web.api import access, cursor, endpoints
 from judgemap.web.api.endpoints import api
 from judgemap.web.api.models import SCOPES, ApiToken
-from judgemap.web.judge.comparisons import load_comparisons
-from judgemap.web.results.files import pack
-from judgemap.web.results.models import FitFiles, FitRun
+from judgemap.web.results.models import FitRun
 from judgemap.web.server.limits import Brake
 from judgemap.web.studies import editing, making
-from judgemap.web.studies.areas import load_areas
 from judgemap.web.studies.keeping import delete_study
 from judgemap.web.studies.models import Study
 
@@ -44,24 +40,14 @@ NEEDS = {
 
 
 @pytest.fixture
-def fitted(owned, judge, edit, rows) -> FitRun:
+def fitted(owned, judge, edit, rows, ask_fit, make_fit) -> FitRun:
     """A finished fit of the study, number 1."""
 
     def make() -> FitRun:
-        edit(recommended=30, maximum=30)
-        study = editing.find_study("wards")
+        study = edit(recommended=30, maximum=30)
         for number in range(12):
             judge.answer(("left", "right")[number % 2])
-        fit = jm.fit_spatial(
-            load_comparisons(study), load_areas(study.version), seed=1, chains=2, draws=20, as_in_paper=True
-        )
-        run = FitRun.objects.create(
-            study=study, number=1, version=study.version, status="done", settings={"model": "spatial"}, info=fit.info,
-            rows=json.loads(fit.areas.to_json(orient="records")), data_sha256=load_comparisons(study).digest(),
-            finished_at=timezone.now(),
-        )  # fmt: skip
-        FitFiles.objects.create(fit=run, archive=pack(fit))
-        return run
+        return make_fit(ask_fit(study))
 
     return rows.once("fitted", make)
 

@@ -27,11 +27,6 @@ acts = st.tuples(
 )  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _fast_judges(settings):
-    settings.ANSWERS_PER_SECOND = 1e6
-
-
 def act(token: str, what: str) -> None:
     """Do one thing that a judge can do; what is refused changes nothing."""
     try:

@@ -41,8 +41,8 @@ def page(client, name: str, study, *more: str) -> str:
     return response.content.decode()
 
 
-def test_the_rows_are_the_librarys(played, explained, library):
-    rows = judge_rows(played, count(played), Findings.from_dict(explained.findings).judges)
+def test_the_rows_are_the_librarys(played, fitted, library):
+    rows = judge_rows(played, count(played), Findings.from_dict(fitted.findings).judges)
     assert {row.name for row in rows} == set(library.index)
     for row in rows:
         expected = library.loc[row.name]
@@ -63,7 +63,7 @@ def test_the_rows_are_the_librarys(played, explained, library):
             assert (shown is None and np.isnan(wanted)) or shown == close
 
 
-def test_the_page_shows_them(played, explained, library, clients):
+def test_the_page_shows_them(played, fitted, library, clients):
     html = page(clients["owner"], "judges", played)
     lines = re.findall(r"<tr >(.*?)</tr>", html, re.DOTALL)
     assert len(lines) == len(library)
@@ -78,13 +78,13 @@ def test_the_page_shows_them(played, explained, library, clients):
         assert cells[7] == (share(expected["agreement"]) if expected["decided"] else "–")
         assert cells[8] == (f"{expected['infit']:.2f}" if expected["decided"] else "–")
     assert "not for assessing people" in html
-    assert f"come from fit {explained.number}" in html
+    assert f"come from fit {fitted.number}" in html
 
 
-def test_surprises_are_those_of_the_fit(played, explained, clients):
-    judge = explained.findings["judges"][0]["judge"]
+def test_surprises_are_those_of_the_fit(played, fitted, clients):
+    judge = fitted.findings["judges"][0]["judge"]
     first = {"judge": judge, "chosen_name": "Vale", "other_name": "Loop", "probability": 0.04}
-    FitRun.objects.filter(pk=explained.pk).update(findings=explained.findings | {"surprises": [first]})
+    FitRun.objects.filter(pk=fitted.pk).update(findings=fitted.findings | {"surprises": [first]})
     for html in (page(clients["teammate"], "judges", played), page(clients["teammate"], "judge", played, judge)):
         assert "Vale" in html.split("Surprising decisions</h2>")[1]
 
@@ -175,9 +175,9 @@ def test_a_refit_asks_for_both_fits_where_answers_came_in_since(played, fitted, 
     assert "fits/2/compare?with=3" in clients["owner"].get(response["Location"]).content.decode()
 
 
-def test_a_fit_without_some_judges_does_not_hide_them(played, fitted, clients, let_fit):
+def test_a_fit_without_some_judges_does_not_hide_them(played, fitted, clients, ask_fit, make_fit):
     name = Judge.objects.filter(study=played, judged__gt=10).first().name
-    later = let_fit(played)
+    later = make_fit(ask_fit(played))
     assert "come from fit 2," in page(clients["owner"], "judges", played)
     FitRun.objects.filter(pk=later.pk).update(left_out=[name])
     assert "come from fit 1," in page(clients["owner"], "judges", played)
@@ -199,12 +199,12 @@ def test_one_who_withdrew_cannot_be_left_out(played):
         actions.leave_out(played, [gone.name], "x")
 
 
-def test_a_fit_in_which_judges_differ_tells_how(played, explained, clients):
-    first, second, *_ = explained.findings["judges"]
+def test_a_fit_in_which_judges_differ_tells_how(played, fitted, clients):
+    first, second, *_ = fitted.findings["judges"]
     first |= {"distance": 1.234, "distance_low": 0.8, "distance_high": 1.9, "p_another_view": 0.97, "p_little": 0.01}
     second |= {"distance": 0.4, "distance_low": 0.1, "distance_high": 0.9, "p_another_view": 0.1, "p_little": 0.2}
-    explained.save()
-    FitView.objects.create(fit=explained, judge=first["judge"], rows=explained.rows)
+    fitted.save()
+    FitView.objects.create(fit=fitted, judge=first["judge"], rows=fitted.rows)
     html = page(clients["teammate"], "judges", played)
     row = re.search(rf'aria-label="Choose {first["judge"]}".*?</tr>', html, re.S)[0]
     assert '1.23 <span class="help">0.80 to 1.90</span>' in row
@@ -213,24 +213,24 @@ def test_a_fit_in_which_judges_differ_tells_how(played, explained, clients):
     own = page(clients["owner"], "judge", played, first["judge"])
     assert "another view" in own
     assert "97 %" in own
-    assert reverse("results:judge_maps", args=[played.slug, explained.number]) + f"?judge={first['judge']}" in own
+    assert reverse("results:judge_maps", args=[played.slug, fitted.number]) + f"?judge={first['judge']}" in own
     assert "See it beside" not in page(clients["owner"], "judge", played, second["judge"])
 
 
-def test_a_fit_without_a_judge_is_beside_the_last(played, explained, clients):
-    name = explained.findings["judges"][0]["judge"]
-    address = reverse("results:compare", args=[played.slug, explained.number])
+def test_a_fit_without_a_judge_is_beside_the_last(played, fitted, clients):
+    name = fitted.findings["judges"][0]["judge"]
+    address = reverse("results:compare", args=[played.slug, fitted.number])
     assert address not in page(clients["owner"], "judge", played, name)
-    explained.pk, explained.number, explained.left_out = None, explained.number + 1, [name]
-    explained.save()
-    assert f"{address}?with={explained.number}" in page(clients["owner"], "judge", played, name)
+    fitted.pk, fitted.number, fitted.left_out = None, fitted.number + 1, [name]
+    fitted.save()
+    assert f"{address}?with={fitted.number}" in page(clients["owner"], "judge", played, name)
 
 
-def test_judges_who_differ_in_a_fit_that_takes_them_as_alike(played, explained, clients):
-    address = reverse("fits:remedy", args=[played.slug, explained.number])
+def test_judges_who_differ_in_a_fit_that_takes_them_as_alike(played, fitted, clients):
+    address = reverse("fits:remedy", args=[played.slug, fitted.number])
     assert address not in page(clients["owner"], "judges", played)
-    explained.info |= {"notes": ["Judges differ."], "note_kinds": ["judges differ"]}
-    explained.save()
+    fitted.info |= {"notes": ["Judges differ."], "note_kinds": ["judges differ"]}
+    fitted.save()
     assert address in page(clients["owner"], "judges", played)
 
 

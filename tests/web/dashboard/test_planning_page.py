@@ -119,14 +119,14 @@ def page(clients):
     return got
 
 
-def test_the_figures_are_the_librarys(played, explained, page):
+def test_the_figures_are_the_librarys(played, fitted, page):
     shown = page(played)
     known = shown.context["known"]
-    library = reliability(open_fit(explained), load_comparisons(played), seed=1)
+    library = reliability(open_fit(fitted), load_comparisons(played), seed=1)
     assert (known.bayes, known.ssr) == pytest.approx((library.bayes, library.ssr), rel=1e-4)
     values = re.findall(r"<dd>(-?0\.\d\d)\b", shown.content.decode())
     assert values == [f"{value:.2f}" for value in (known.split_half_full, known.bayes, known.ssr)]
-    assert shown.context["words"] == reliability_words(read_findings(explained, "reliability").reliability)
+    assert shown.context["words"] == reliability_words(read_findings(fitted, "reliability").reliability)
     assert [each.name for each in shown.context["over_time"].lines] == ["split halves", "Bayesian", "SSR"]
 
 
@@ -135,10 +135,10 @@ def test_without_a_fit_or_its_figures_it_says_what_to_do(owned, page):
     assert page(owned).context["known"] is None
 
 
-def test_one_judges_study_has_words(owned, page, edit, let_play, let_fit):
+def test_one_judges_study_has_words(owned, page, edit, let_play, ask_fit, make_fit):
     edit(recommended=30, maximum=30)
     owned.refresh_from_db()
     let_play(owned, np.random.default_rng(2), 30)
-    let_fit(owned)
+    make_fit(ask_fit(owned), "figures")
     assert page(owned).context["known"].split_half_full is None
     assert page(owned).context["words"]

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 from django.utils import timezone
 
-from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge import joining
 from judgemap.web.judge.models import Answer, Judge, Pair
-from judgemap.web.results import actions, running
-from judgemap.web.server import jobs, worker
 from judgemap.web.server.tokens import make_token
-
-QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, alpha=2.0, as_in_paper=True)
 
 
 @pytest.fixture
@@ -48,42 +43,3 @@ def judged(owned, answers, rows):
     """The study, answered by three judges."""
     owned.judge_names = rows.once("judged", lambda: answers(owned))
     return owned
-
-
-@pytest.fixture
-def ask():
-    """Ask for a quick fit."""
-
-    def asked(study, settings=QUICK, **more):
-        return actions.ask_for_fit(study, settings, **more)
-
-    return asked
-
-
-@pytest.fixture
-def packed():
-    """Have `make` pack the fit's files, for tests that open them."""
-
-
-@pytest.fixture
-def make(request, monkeypatch, carry_out):
-    """Make a fit that waits, as a worker would, but for the pictures and files, which take long; and return it."""
-    for step in ("_find", "_draw", "_brief"):
-        monkeypatch.setattr(running, step, lambda subject: None)
-    if "packed" not in request.fixturenames:
-        monkeypatch.setattr(running, "pack", lambda fit: b"")
-
-    def made(run):
-        carry_out(run)
-        return run
-
-    return made
-
-
-@pytest.fixture(autouse=True)
-def _nobody_is_stopping():
-    jobs.STOPPING.clear()
-    yield
-    jobs.STOPPING.clear()
-    jobs.HERE.clear()
-    worker.LEFT.clear()

@@ -38,7 +38,7 @@ def text(response) -> str:
     return " ".join(response.content.decode().split())
 
 
-def test_one_button_is_enough(judged, send, page, make):
+def test_one_button_is_enough(judged, send, page, make_fit):
     response = send("new")
     run = FitRun.objects.get()
     assert response["Location"] == f"/studies/{judged.slug}/fits/1/progress"
@@ -131,9 +131,9 @@ def test_without_answers_the_page_says_what_to_do(owned, clients):
     assert "There is nothing to fit yet" in text(response)
 
 
-def test_the_list_has_what_tells_fits_apart(judged, page, ask, make):
+def test_the_list_has_what_tells_fits_apart(judged, page, ask_fit, make_fit):
     name = judged.judge_names[0]
-    run = make(ask(judged, left_out=[name], note="without the fast one"))
+    run = make_fit(ask_fit(judged, left_out=[name], note="without the fast one"))
     shown = text(page())
     for each in ("Fit 1: spatial", f"without {name}", "40 comparisons by 2 judges", run.data_sha256[:8],
                  "without the fast one", "Not ready for use"):  # fmt: skip
@@ -142,8 +142,8 @@ def test_the_list_has_what_tells_fits_apart(judged, page, ask, make):
     assert "hx-get" not in shown, "nothing is under way"
 
 
-def test_the_progress_page_is_live_and_works_without_a_script(judged, page, ask):
-    ask(judged)
+def test_the_progress_page_is_live_and_works_without_a_script(judged, page, ask_fit):
+    ask_fit(judged)
     FitRun.objects.update(status="running", progress=0.25, said="250 of 1000 draws a chain.", heard_at=timezone.now())
     shown = text(page("1/progress"))
     assert 'hx-get="/studies/wards/fits/1/progress" hx-trigger="every 1s"' in shown
@@ -159,22 +159,22 @@ def test_the_progress_page_is_live_and_works_without_a_script(judged, page, ask)
     assert "asked for by the server" in news
 
 
-def test_the_list_is_live_while_something_is_under_way(judged, page, ask):
-    ask(judged)
+def test_the_list_is_live_while_something_is_under_way(judged, page, ask_fit):
+    ask_fit(judged)
     assert 'hx-get="/studies/wards/fits/"' in text(page())
     assert "<html" not in text(page("", **LIVE))
 
 
-def test_as_soon_as_it_is_done_the_map_is_shown(judged, page, ask, make):
-    make(ask(judged))
+def test_as_soon_as_it_is_done_the_map_is_shown(judged, page, ask_fit, make_fit):
+    make_fit(ask_fit(judged))
     map_page = reverse("results:map", args=[judged.slug, 1])
     assert page("1/progress")["Location"] == map_page
     assert page("1/progress", **LIVE)["HX-Redirect"] == map_page
 
 
 @pytest.mark.parametrize("status", ["failed", "cancelled", "lost"])
-def test_what_came_to_nothing_says_so_and_can_be_started_again(judged, page, send, ask, status):
-    ask(judged)
+def test_what_came_to_nothing_says_so_and_can_be_started_again(judged, page, send, ask_fit, status):
+    ask_fit(judged)
     FitRun.objects.update(status=status, said="It went wrong.")
     shown = text(page("1/progress"))
     assert "It went wrong." in shown
@@ -185,8 +185,8 @@ def test_what_came_to_nothing_says_so_and_can_be_started_again(judged, page, sen
     assert FitRun.objects.get(number=2).settings == FitRun.objects.get(number=1).settings
 
 
-def test_a_page_shows_a_lost_fit_and_leaves_the_writing_to_a_worker(judged, page, ask):
-    run = ask(judged)
+def test_a_page_shows_a_lost_fit_and_leaves_the_writing_to_a_worker(judged, page, ask_fit):
+    run = ask_fit(judged)
     FitRun.objects.filter(pk=run.pk).update(status="running", heard_at=timezone.now() - timedelta(minutes=1))
     for path in ("1/progress", "1/log", ""):
         shown = text(page(path))
@@ -199,9 +199,9 @@ def test_a_page_shows_a_lost_fit_and_leaves_the_writing_to_a_worker(judged, page
     assert run.status == "lost"
 
 
-def test_what_it_waits_for(judged, page, ask):
-    ask(judged)
-    run = ask(judged)
+def test_what_it_waits_for(judged, page, ask_fit):
+    ask_fit(judged)
+    run = ask_fit(judged)
     assert "Number 2 in the queue, about 1 minute." in text(page("2/progress"))
     FitRun.objects.filter(number=1).update(status="done")
     assert "No background worker" not in text(page("2/progress"))
@@ -211,25 +211,25 @@ def test_what_it_waits_for(judged, page, ask):
     assert "No background worker" not in text(page("2/progress"))
 
 
-def test_cancelling_on_the_page(judged, page, send, ask):
-    ask(judged)
+def test_cancelling_on_the_page(judged, page, send, ask_fit):
+    ask_fit(judged)
     assert send("1/cancel")["Location"] == f"/studies/{judged.slug}/fits/"
-    ask(judged)
+    ask_fit(judged)
     FitRun.objects.filter(number=2).update(status="running", heard_at=timezone.now())
     assert send("2/cancel")["Location"].endswith("/fits/2/progress")
     assert "Stopping." in text(page("2/progress"))
 
 
-def test_the_log_has_the_command_that_does_the_same(judged, page, ask, make):
-    run = make(ask(judged))
+def test_the_log_has_the_command_that_does_the_same(judged, page, ask_fit, make_fit):
+    run = make_fit(ask_fit(judged))
     shown = text(page("1/log"))
     assert FitSettings.from_dict(run.settings).command("comparisons.csv", "edges.csv") in shown
     assert run.data_sha256 in shown
     assert "read 60 pairs shown to 3 judges" in shown
 
 
-def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, make):
-    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1, as_in_paper=True)))
+def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask_fit, make_fit):
+    run = make_fit(ask_fit(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1, as_in_paper=True)))
     assert len(run.findings["warnings"]) == 2
     for warning in run.findings["warnings"]:
         assert f'<p class="notice warn">{warning}</p>' in text(page("1/log"))
@@ -239,8 +239,10 @@ def test_a_fit_that_does_not_converge_says_so_on_its_pages(judged, page, ask, ma
 
 
 @pytest.mark.parametrize(("how", "draws", "warmup"), [("longer", 40, 10), ("seed", 10, 5), ("", 10, 5), ("x", 10, 5)])
-def test_a_fit_that_has_not_settled_can_be_run_longer_or_tried_again(judged, page, send, ask, make, how, draws, warmup):
-    run = make(ask(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1, as_in_paper=True)))
+def test_a_fit_that_has_not_settled_can_be_run_longer_or_tried_again(
+    judged, page, send, ask_fit, make_fit, how, draws, warmup
+):
+    run = make_fit(ask_fit(judged, FitSettings(chains=2, warmup=5, draws=10, seed=1, as_in_paper=True)))
     for name in ("map", "convergence", "log"):
         assert f'value="{how or "longer"}"' in text(page(f"1/{name}")) or how == "x", name
     send("1/again", how=how)
@@ -249,8 +251,8 @@ def test_a_fit_that_has_not_settled_can_be_run_longer_or_tried_again(judged, pag
     assert (made.settings["seed"] != run.settings["seed"]) == (how in ("longer", "seed"))
 
 
-def test_other_options_begin_with_the_earlier_ones(judged, page, ask):
-    ask(judged, FitSettings(model="clusters", draws=500, seed=3), only=judged.judge_names[:1], note="again")
+def test_other_options_begin_with_the_earlier_ones(judged, page, ask_fit):
+    ask_fit(judged, FitSettings(model="clusters", draws=500, seed=3), only=judged.judge_names[:1], note="again")
     form = page("new?from=1").context["form"]
     assert form["model"].value() == "clusters"
     assert form["draws"].value() == 500
@@ -288,7 +290,7 @@ rubbish = st.text(max_size=20) | st.sampled_from(WORDS)
     fields=st.dictionaries(st.sampled_from(FIELDS), rubbish | st.lists(rubbish, max_size=3), max_size=8),
     method=st.sampled_from(["get", "post"]),
 )
-def test_rubbish_is_no_fault_of_ours(judged, clients, ask, path, fields, method):
-    FitRun.objects.exists() or ask(judged)
+def test_rubbish_is_no_fault_of_ours(judged, clients, ask_fit, path, fields, method):
+    FitRun.objects.exists() or ask_fit(judged)
     response = getattr(clients["owner"], method)(f"/studies/{judged.slug}/fits/{path}", fields)
     assert response.status_code < 500

@@ -20,8 +20,6 @@ from judgemap.web.server.jobs import SILENCE
 from judgemap.web.server.tokens import hashed, tidy_code
 from judgemap.web.studies.models import Imprint
 
-pytestmark = pytest.mark.usefixtures("packed")
-
 
 @pytest.fixture
 def leave():
@@ -44,9 +42,9 @@ def everything(run) -> str:
     return str([run.findings, run.info, run.rows, run.said, run.log, pictures, briefing])
 
 
-def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, leave):
+def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask_fit, make_fit, leave):
     gone, stays, _ = judged.judge_names
-    run = make(ask(judged))
+    run = make_fit(ask_fit(judged))
     run.findings |= {"judges": [{"judge": gone, "ties": 3}, {"judge": stays}],
                      "surprises": [{"judge": gone, "chosen": "W01"}]}  # fmt: skip
     run.info["notes"].append(f"Judges with a single answer: '{gone}'.")
@@ -65,10 +63,10 @@ def test_a_map_of_several_stays_and_says_nothing_of_the_one(judged, ask, make, l
     assert set(open_fit(run).observed_data.arrays) == {"n", "wins"}, "the files know pairs and no judges"
 
 
-def test_files_and_log_do_not_name_a_judge_with_one_answer(judged, ask, make, leave):
+def test_files_and_log_do_not_name_a_judge_with_one_answer(judged, ask_fit, make_fit, leave):
     gone, *_ = judged.judge_names
     Pair.objects.filter(judge=gone).exclude(pk=Pair.objects.filter(judge=gone).earliest("pk").pk).delete()
-    run = make(ask(judged))
+    run = make_fit(ask_fit(judged))
     assert gone in run.log
     assert any(gone in note.text for note in open_fit(run).record.notes)
     leave(gone)
@@ -78,9 +76,9 @@ def test_files_and_log_do_not_name_a_judge_with_one_answer(judged, ask, make, le
     assert any("'a judge who withdrew'" in note.text for note in kept)
 
 
-def test_an_area_with_the_judges_name_stays(judged, ask, make, leave):
+def test_an_area_with_the_judges_name_stays(judged, ask_fit, make_fit, leave):
     gone, stays, _ = judged.judge_names
-    run = make(ask(judged))
+    run = make_fit(ask_fit(judged))
     kept = {"surprises": [{"judge": stays, "chosen": gone, "chosen_name": gone}], "areas": [{"id": gone, "wins": 2}]}
     FitRun.objects.filter(pk=run.pk).update(findings=kept)
     leave(gone)
@@ -88,10 +86,10 @@ def test_an_area_with_the_judges_name_stays(judged, ask, make, leave):
     assert run.findings == kept
 
 
-def test_when_all_answers_go_no_fit_names_a_judge(judged, ask, make):
+def test_when_all_answers_go_no_fit_names_a_judge(judged, ask_fit, make_fit):
     names = judged.judge_names
-    whole, alone = make(ask(judged, left_out=names[:1])), make(ask(judged, only=[names[1]]))
-    waiting = ask(judged)
+    whole, alone = make_fit(ask_fit(judged, left_out=names[:1])), make_fit(ask_fit(judged, only=[names[1]]))
+    waiting = ask_fit(judged)
     whole.findings |= {"judges": [{"judge": name} for name in names], "surprises": []}
     whole.info["notes"].append(f"Judges with a single answer: '{names[0]}'.")
     whole.save()
@@ -112,13 +110,13 @@ def test_when_all_answers_go_no_fit_names_a_judge(judged, ask, make):
 
 
 @pytest.mark.parametrize("how", ["only", "left_out", "alone"])
-def test_a_fit_of_the_one_judge_loses_its_results(judged, ask, make, leave, how):
+def test_a_fit_of_the_one_judge_loses_its_results(judged, ask_fit, make_fit, leave, how):
     gone, *others = judged.judge_names
     if how == "alone":
         for name in others:
             leave(name)
     judges = {"only": {"only": [gone]}, "left_out": {"left_out": others}, "alone": {}}[how]
-    run = make(ask(judged, **judges))
+    run = make_fit(ask_fit(judged, **judges))
     assert run.status == "done"
     leave(gone)
     run.refresh_from_db()
@@ -127,9 +125,11 @@ def test_a_fit_of_the_one_judge_loses_its_results(judged, ask, make, leave, how)
     assert not FitFiles.objects.filter(fit=run).exists()
 
 
-def test_a_fit_that_describes_every_judge_loses_its_results(judged, ask, make, leave, clients):
+def test_a_fit_that_describes_every_judge_loses_its_results(judged, ask_fit, make_fit, leave, clients):
     gone, *_ = judged.judge_names
-    run = make(ask(judged, FitSettings(judges="differ", chains=2, warmup=5, draws=20, seed=1, as_in_paper=True)))
+    run = make_fit(
+        ask_fit(judged, FitSettings(judges="differ", chains=2, warmup=5, draws=20, seed=1, as_in_paper=True))
+    )
     assert gone in open_fit(run).judges
     leave(gone)
     run.refresh_from_db()
@@ -140,18 +140,18 @@ def test_a_fit_that_describes_every_judge_loses_its_results(judged, ask, make, l
     assert (run.label, "notice error" in page, "Fit again" in page) == ("removed", False, True), "it did not fail"
 
 
-def test_a_fit_of_another_judge_alone_is_left_alone(judged, ask, make, leave):
+def test_a_fit_of_another_judge_alone_is_left_alone(judged, ask_fit, make_fit, leave):
     gone, stays, _ = judged.judge_names
-    run = make(ask(judged, only=[stays]))
+    run = make_fit(ask_fit(judged, only=[stays]))
     leave(gone)
     run.refresh_from_db()
     assert run.status == "done"
     assert FitFiles.objects.filter(fit=run).exists()
 
 
-def test_two_judges_who_withdraw_while_the_fit_is_made(judged, ask, make):
+def test_two_judges_who_withdraw_while_the_fit_is_made(judged, ask_fit, make_fit):
     gone = judged.judge_names[:2]
-    run = make(ask(judged))
+    run = make_fit(ask_fit(judged))
     data = load_comparisons(judged)
     run.findings["judges"] = [{"judge": name} for name in judged.judge_names]
     FitRun.objects.filter(pk=run.pk).update(findings=run.findings)
@@ -161,25 +161,25 @@ def test_two_judges_who_withdraw_while_the_fit_is_made(judged, ask, make):
     assert run.findings["judges"] == [{"judge": judged.judge_names[2]}]
 
 
-def test_the_only_judge_withdraws_while_the_fit_is_explained(judged, ask, make, leave, monkeypatch):
+def test_the_only_judge_withdraws_while_the_fit_is_explained(judged, ask_fit, make_fit, leave, monkeypatch):
     gone = judged.judge_names[0]
-    run = make(ask(judged, only=[gone]))
+    run = make_fit(ask_fit(judged, only=[gone]))
     fit, data = open_fit(run), load_comparisons(judged).only({gone})
 
     def find(subject):
         leave(gone)
         FitRun.objects.filter(pk=run.pk).update(findings={"areas": [1, 2]})
 
-    monkeypatch.setattr(running, "_find", find)
+    monkeypatch.setattr(running, "steps", lambda fit: [("figures", find)])
     list(explain(run, fit, data))
     run.refresh_from_db()
     assert (run.status, run.rows, run.findings, run.info) == ("failed", [], {}, {})
     assert not run.pictures.exists()
 
 
-def test_a_worker_that_dies_before_it_forgets(judged, ask, make):
+def test_a_worker_that_dies_before_it_forgets(judged, ask_fit, make_fit):
     gone = judged.judge_names[0]
-    run = make(ask(judged))
+    run = make_fit(ask_fit(judged))
     Judge.objects.filter(name=gone).update(withdrawn_at=run.finished_at)
     silent = timezone.now() - 2 * SILENCE
     FitRun.objects.filter(pk=run.pk).update(findings={"judges": [{"judge": gone}]}, explained_at=None, heard_at=silent)
@@ -189,9 +189,9 @@ def test_a_worker_that_dies_before_it_forgets(judged, ask, make):
     assert run.explained_at is not None
 
 
-def test_an_answer_that_came_after_the_fit_began(judged, ask, make, leave):
+def test_an_answer_that_came_after_the_fit_began(judged, ask_fit, make_fit, leave):
     gone = judged.judge_names[0]
-    run = make(ask(judged))
+    run = make_fit(ask_fit(judged))
     first = Answer.objects.filter(pair__judge=gone).earliest("answered_at").answered_at
     FitRun.objects.filter(pk=run.pk).update(
         findings={"judges": [{"judge": gone}]}, started_at=first - timedelta(seconds=1)
@@ -200,16 +200,16 @@ def test_an_answer_that_came_after_the_fit_began(judged, ask, make, leave):
     assert gone not in everything(run)
 
 
-def test_a_judge_without_answers_changes_nothing(judged, ask, make, leave, visit):
-    run = make(ask(judged))
+def test_a_judge_without_answers_changes_nothing(judged, ask_fit, make_fit, leave, visit):
+    run = make_fit(ask_fit(judged))
     before = FitRun.objects.values().get(pk=run.pk)
     leave(visit(of=judged).name)
     assert FitRun.objects.values().get(pk=run.pk) == before
 
 
-def test_a_fit_says_that_answers_it_counts_were_withdrawn_since(judged, ask, make, leave, clients):
+def test_a_fit_says_that_answers_it_counts_were_withdrawn_since(judged, ask_fit, make_fit, leave, clients):
     """The map, the list, the files and the briefing went on as if nothing had happened, and the archive failed."""
-    run, other = make(ask(judged)), make(ask(judged, left_out=judged.judge_names[:1]))
+    run, other = make_fit(ask_fit(judged)), make_fit(ask_fit(judged, left_out=judged.judge_names[:1]))
     FitFiles.objects.update(briefing="<p>Briefing</p><!--byline--><!--/byline-->")
     Imprint.objects.create(study=judged, next_steps="Visit.")
     leave(judged.judge_names[0])

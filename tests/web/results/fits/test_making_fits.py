@@ -25,10 +25,9 @@ QUICK = FitSettings(chains=2, warmup=5, draws=20, seed=1, alpha=2.0, as_in_paper
 CLUSTERS = FitSettings(model="clusters", chains=2, warmup=20, draws=60, thin=1, seed=1)
 
 
-@pytest.mark.usefixtures("packed")
 @pytest.mark.parametrize("settings", [QUICK, replace(QUICK, model="standard"), CLUSTERS], ids=lambda each: each.model)
-def test_every_number_is_the_library_s(judged, ask, make, settings):
-    run = make(ask(judged, settings))
+def test_every_number_is_the_library_s(judged, ask_fit, make_fit, settings):
+    run = make_fit(ask_fit(judged, settings))
     assert run.status == FitRun.Status.DONE, run.said
     fit = settings.run(load_comparisons(judged), load_areas(judged.version))
     again = open_fit(run)
@@ -46,59 +45,58 @@ def test_every_number_is_the_library_s(judged, ask, make, settings):
         assert [row["probability"] for row in run.rows] == fit.clusters["probability"].tolist()
 
 
-def test_judges_who_are_left_out(judged, ask, make):
+def test_judges_who_are_left_out(judged, ask_fit, make_fit):
     first, second, third = judged.judge_names
     Exclusion.objects.create(judge_id=first, reason="in a hurry")
-    run = make(ask(judged, left_out=[second]))
+    run = make_fit(ask_fit(judged, left_out=[second]))
     assert run.left_out == sorted([first, second])
     assert run.info["data"]["shown"] == 20
     assert "come from one judge" in run.info["notes"][-1]
     assert run.data_sha256 == load_comparisons(judged).only([third]).digest()
     Exclusion.objects.all().delete()
     as_asked = {"version": judged.version, "settings": QUICK.to_dict(), "left_out": [first]}
-    later = make(FitRun.objects.create(study=judged, number=9, **as_asked))
+    later = make_fit(FitRun.objects.create(study=judged, number=9, **as_asked))
     assert later.info["data"]["shown"] == 40, "what was left out when it was asked for stays so"
 
 
-def test_only_one_judge_even_one_who_is_left_out(judged, ask, make):
+def test_only_one_judge_even_one_who_is_left_out(judged, ask_fit, make_fit):
     first = judged.judge_names[0]
     Exclusion.objects.create(judge_id=first, reason="in a hurry")
-    run = make(ask(judged, only=[first]))
+    run = make_fit(ask_fit(judged, only=[first]))
     assert (run.only, run.left_out) == ([first], [])
     assert run.data_sha256 == load_comparisons(judged).only([first]).digest()
 
 
-@pytest.mark.usefixtures("packed")
-def test_edges_and_direction_are_those_of_the_version_when_it_was_asked_for(judged, ask, make):
-    run = ask(judged)
+def test_edges_and_direction_are_those_of_the_version_when_it_was_asked_for(judged, ask_fit, make_fit):
+    run = ask_fit(judged)
     definition = replace(editing.definition_of(judged), direction="higher")
     editing.edit_study(judged, definition)
     a, b = judged.areas.order_by("position")[:2]
     editing.change_edge(judged, a, b)
-    run = make(run)
+    run = make_fit(run)
     judged.refresh_from_db()
     assert run.version.number == 1 != judged.version.number
     assert run.info["winner_is"] == "lower"
     assert len(open_fit(run).map.graph.edges) == 24
 
 
-def test_answers_that_come_meanwhile_are_used(judged, ask, make, answers):
-    run = ask(judged)
+def test_answers_that_come_meanwhile_are_used(judged, ask_fit, make_fit, answers):
+    run = ask_fit(judged)
     assert run.answers == 60
     answers(judged, judges=1, each=5)
-    run = make(run)
+    run = make_fit(run)
     assert run.answers == run.info["data"]["shown"] == 65
 
 
-def test_nothing_is_run_twice(judged, ask, make):
-    run = make(ask(judged))
+def test_nothing_is_run_twice(judged, ask_fit, make_fit):
+    run = make_fit(ask_fit(judged))
     before = FitRun.objects.values().get(pk=run.pk)
-    make(run)
+    make_fit(run)
     assert FitRun.objects.values().get(pk=run.pk) == before
 
 
-def test_a_worker_takes_what_waits_and_explains_it_afterwards(judged, ask, make):
-    run = ask(judged)
+def test_a_worker_takes_what_waits_and_explains_it_afterwards(judged, ask_fit, make_fit):
+    run = ask_fit(judged)
     assert worker.take_one()
     run.refresh_from_db()
     assert run.status == FitRun.Status.DONE
@@ -113,8 +111,8 @@ def test_a_worker_takes_what_waits_and_explains_it_afterwards(judged, ask, make)
     assert not jobs.HERE
 
 
-def test_other_fits_come_before_explanations_but_not_for_ever(judged, ask, make):
-    runs = [ask(judged) for _ in range(5)]
+def test_other_fits_come_before_explanations_but_not_for_ever(judged, ask_fit, make_fit):
+    runs = [ask_fit(judged) for _ in range(5)]
     for _ in runs:
         worker.take_one()
     assert len(worker.LEFT) == 3, "each has its draws in memory"
@@ -124,8 +122,8 @@ def test_other_fits_come_before_explanations_but_not_for_ever(judged, ask, make)
     assert [bool(run.explained_at) for run in runs] == [True, True, False, False, False]
 
 
-def test_a_worker_that_is_asked_to_end_does_not_explain(judged, ask, make):
-    steps = FitRun.claim(ask(judged).pk).carry_out()
+def test_a_worker_that_is_asked_to_end_does_not_explain(judged, ask_fit, make_fit):
+    steps = FitRun.claim(ask_fit(judged).pk).carry_out()
     jobs.STOPPING.set()
     list(steps)
     run = FitRun.objects.get()
@@ -134,8 +132,8 @@ def test_a_worker_that_is_asked_to_end_does_not_explain(judged, ask, make):
     assert run.explained_at
 
 
-def test_what_explains_a_fit_is_made(judged, ask, carry_out):
-    carry_out(ask(judged, replace(QUICK, draws=200)))
+def test_what_explains_a_fit_is_made(judged, ask_fit, carry_out):
+    carry_out(ask_fit(judged, replace(QUICK, draws=200)))
     run = FitRun.objects.get()
     assert [word for word in ("figures", "pictures", "briefing") if f" {word} made\n" in run.log] == [
         "figures",
@@ -150,26 +148,24 @@ def test_what_explains_a_fit_is_made(judged, ask, carry_out):
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_briefing_tells_of_both_models_of_the_same_answers(judged, ask, carry_out, monkeypatch):
-    for step in ("_find", "_draw"):
-        monkeypatch.setattr(running, step, lambda subject: None)
-    carry_out(ask(judged, QUICK))
-    carry_out(ask(judged, CLUSTERS))
+def test_a_briefing_tells_of_both_models_of_the_same_answers(judged, ask_fit, make_fit):
+    make_fit(ask_fit(judged), "briefing")
+    make_fit(ask_fit(judged, CLUSTERS), "briefing")
     alone, both = FitRun.objects.order_by("number")
     assert "Diagnostics: the clustering model" not in alone.files.briefing
     assert "Diagnostics: the clustering model" in both.files.briefing
     assert "spatial" in both.files.briefing
 
 
-def test_a_fixed_alpha_and_one_chain(judged, ask, make):
-    run = make(ask(judged, replace(QUICK, alpha=1.0, chains=1, draws=4)))
+def test_a_fixed_alpha_and_one_chain(judged, ask_fit, make_fit):
+    run = make_fit(ask_fit(judged, replace(QUICK, alpha=1.0, chains=1, draws=4)))
     assert run.status == FitRun.Status.DONE, "diagnostics that are no number do not spoil it"
 
 
-def test_a_mistake_of_the_user_s_is_a_sentence(owned, answers, make):
+def test_a_mistake_of_the_user_s_is_a_sentence(owned, answers, make_fit):
     names = answers(owned)
     run = FitRun.objects.create(study=owned, number=1, version=owned.version, settings=QUICK.to_dict(), left_out=names)
-    run = make(run)
+    run = make_fit(run)
     assert run.status == FitRun.Status.FAILED
     assert (
         run.said == "This fit has no answers to use: its judges have given none, or are left out; choose other judges."
@@ -178,30 +174,29 @@ def test_a_mistake_of_the_user_s_is_a_sentence(owned, answers, make):
     assert run.finished_at
 
 
-def test_a_fault_of_ours_is_logged_and_never_shown(judged, ask, make, monkeypatch, caplog):
+def test_a_fault_of_ours_is_logged_and_never_shown(judged, ask_fit, make_fit, monkeypatch, caplog):
     def broken(version):
         raise RuntimeError("secret detail")
 
     monkeypatch.setattr(running, "load_areas", broken)
     with caplog.at_level(logging.ERROR):
-        run = make(ask(judged))
+        run = make_fit(ask_fit(judged))
     assert run.status == FitRun.Status.FAILED
     assert run.said.startswith("The fit failed. This is our fault, not yours;")
     assert "secret detail" not in run.said + run.log
     assert "secret detail" in caplog.text
 
 
-@pytest.mark.parametrize("step", ["_find", "_draw", "_brief"])
-def test_what_explains_may_fail_and_spoils_nothing(judged, ask, make, monkeypatch, caplog, step):
+def test_what_explains_may_fail_and_spoils_nothing(judged, ask_fit, make_fit, monkeypatch, caplog):
     def broken(subject):
         raise StudyError("no picture today")
 
-    for each in ("_find", "_draw", "_brief"):
-        monkeypatch.setattr(running, each, broken if each == step else lambda subject: None)
-    run = make(ask(judged))
+    monkeypatch.setattr(running, "steps", lambda fit: [("pictures", broken), ("briefing", lambda subject: None)])
+    run = make_fit(ask_fit(judged))
     assert run.status == FitRun.Status.DONE
     assert run.explained_at
-    assert run.log.count("making this failed") == 1
+    assert "no pictures: making this failed" in run.log
+    assert "briefing made" in run.log
     assert "no picture today" in caplog.text
     assert run.rows
 
@@ -221,16 +216,16 @@ def cancel_in_the_middle(monkeypatch, run, after=3):
     return calls
 
 
-def test_cancelled_in_the_middle(judged, ask, make, monkeypatch):
-    run = ask(judged)
+def test_cancelled_in_the_middle(judged, ask_fit, make_fit, monkeypatch):
+    run = ask_fit(judged)
     calls = cancel_in_the_middle(monkeypatch, run)
-    run = make(run)
+    run = make_fit(run)
     assert len(calls) == 3, "it stops at once"
     assert (run.status, run.said) == (FitRun.Status.CANCELLED, "Cancelled.")
     assert run.rows == []
 
 
-def test_news_on_the_way(judged, ask, make, monkeypatch):
+def test_news_on_the_way(judged, ask_fit, make_fit, monkeypatch):
     monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
     seen = []
     write = FitRun._report
@@ -240,7 +235,7 @@ def test_news_on_the_way(judged, ask, make, monkeypatch):
         seen.append(FitRun.objects.values_list("progress", "said", "status").get(pk=self.pk))
 
     monkeypatch.setattr(FitRun, "_report", written)
-    make(ask(judged))
+    make_fit(ask_fit(judged))
     shares = [share for share, _, _ in seen]
     assert shares == sorted(shares)
     assert 0 < shares[10] < 1
@@ -248,18 +243,18 @@ def test_news_on_the_way(judged, ask, make, monkeypatch):
     assert {status for *_, status in seen} == {"running"}
 
 
-def test_a_worker_that_is_asked_to_end_puts_the_fit_back(judged, ask, make):
-    run = ask(judged)
+def test_a_worker_that_is_asked_to_end_puts_the_fit_back(judged, ask_fit, make_fit):
+    run = ask_fit(judged)
     jobs.STOPPING.set()
-    run = make(run)
+    run = make_fit(run)
     assert run.status == FitRun.Status.WAITING
     assert "starts again when" in run.said
     jobs.STOPPING.clear()
-    assert make(run).status == FitRun.Status.DONE
+    assert make_fit(run).status == FitRun.Status.DONE
 
 
-def test_a_fit_that_was_given_up_is_not_written_over(judged, ask, make, monkeypatch):
-    run = ask(judged)
+def test_a_fit_that_was_given_up_is_not_written_over(judged, ask_fit, make_fit, monkeypatch):
+    run = ask_fit(judged)
 
     def asleep(version):
         FitRun.objects.filter(pk=run.pk).update(heard_at=timezone.now() - 2 * SILENCE)
@@ -267,14 +262,14 @@ def test_a_fit_that_was_given_up_is_not_written_over(judged, ask, make, monkeypa
         return load_areas(version)
 
     monkeypatch.setattr(running, "load_areas", asleep)
-    run = make(run)
+    run = make_fit(run)
     assert run.status == FitRun.Status.LOST
     assert run.rows == []
     assert not hasattr(run, "files")
 
 
-def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask, make):
-    run = make(ask(judged))
+def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask_fit, make_fit):
+    run = make_fit(ask_fit(judged))
     FitRun.objects.filter(pk=run.pk).update(explained_at=None, heard_at=timezone.now() - 2 * SILENCE)
     FitRun.mark_lost()
     run.refresh_from_db()
@@ -283,8 +278,8 @@ def test_pictures_that_nobody_makes_any_more_are_not_waited_for(judged, ask, mak
     assert "may be missing" in run.log
 
 
-def test_a_round(judged, ask):
-    run = ask(judged)
+def test_a_round(judged, ask_fit):
+    run = ask_fit(judged)
     FitRun.objects.filter(pk=run.pk).update(status="running", answers=0, heard_at=timezone.now() - timedelta(hours=1))
     actions.set_auto_fit(judged, 50)
     worker.go_round()

@@ -32,11 +32,11 @@ def _often(monkeypatch):
 
 
 @pytest.fixture
-def stopped(judged, ask, monkeypatch):
+def stopped(judged, ask_fit, monkeypatch):
     """A fit whose worker went away after some blocks, seen as that by the others."""
 
     def after(blocks=12, number=None) -> FitRun:
-        run = FitRun.objects.get(number=number) if number else ask(judged, SETTINGS)
+        run = FitRun.objects.get(number=number) if number else ask_fit(judged, SETTINGS)
         seen = []
 
         def die(self, draws, _wanted):
@@ -66,9 +66,9 @@ def finish(run: FitRun) -> FitRun:
 
 
 @pytest.fixture
-def whole(judged, ask, rows) -> FitRun:
+def whole(judged, ask_fit, rows) -> FitRun:
     """The same fit, made without a stop."""
-    return rows.once("whole", lambda: finish(ask(judged, SETTINGS)))
+    return rows.once("whole", lambda: finish(ask_fit(judged, SETTINGS)))
 
 
 def draws_of(run: FitRun):
@@ -104,10 +104,10 @@ def test_it_goes_on_with_the_answers_it_began_with(judged, stopped, answers):
     assert "goes on from here" in run.log
 
 
-def test_a_worker_that_is_told_to_stop_keeps_what_it_has(judged, ask, whole, monkeypatch):
+def test_a_worker_that_is_told_to_stop_keeps_what_it_has(judged, ask_fit, whole, monkeypatch):
     monkeypatch.setattr(resuming, "FIRST", 1e9)
     monkeypatch.setattr(resuming, "WORTH", 0.0)
-    run = ask(judged, SETTINGS)
+    run = ask_fit(judged, SETTINGS)
     seen = []
 
     def stop(due, self):
@@ -141,8 +141,8 @@ def test_after_a_withdrawal_nothing_goes_on_with_those_answers(judged, stopped):
     assert run.status == "lost"
 
 
-def test_a_withdrawal_in_the_middle_ends_the_keeping(judged, ask, monkeypatch):
-    run, seen = ask(judged, SETTINGS), []
+def test_a_withdrawal_in_the_middle_ends_the_keeping(judged, ask_fit, monkeypatch):
+    run, seen = ask_fit(judged, SETTINGS), []
 
     def leave(self, _draws, _wanted):
         seen.append(FitKept.objects.filter(fit=self.row.fit).exists())
@@ -179,9 +179,9 @@ def test_a_fit_that_ends_every_worker_is_lost_in_the_end(judged, stopped):
     assert run.status == "lost"
 
 
-def test_two_workers_on_one_fit_do_not_mix(judged, ask):
+def test_two_workers_on_one_fit_do_not_mix(judged, ask_fit):
     """One that was only asleep wakes up: what it writes is not used, and what the other has written stays."""
-    run = ask(judged, SETTINGS)
+    run = ask_fit(judged, SETTINGS)
     asleep, other = resuming.FitKeeper(run), resuming.FitKeeper(run)
     asleep.keep(b"here", b"1")
     awake = resuming.FitKeeper(run)
@@ -192,8 +192,8 @@ def test_two_workers_on_one_fit_do_not_mix(judged, ask):
     assert (position, list(draws)) == (b"there", [b"1", b"2"])
 
 
-def test_while_the_database_is_away_draws_wait(judged, ask, monkeypatch):
-    run = ask(judged, SETTINGS)
+def test_while_the_database_is_away_draws_wait(judged, ask_fit, monkeypatch):
+    run = ask_fit(judged, SETTINGS)
     keeper = resuming.FitKeeper(run)
     keeper.keep(b"a", b"1")
     store = resuming.FitKeeper._store
@@ -209,8 +209,8 @@ def test_while_the_database_is_away_draws_wait(judged, ask, monkeypatch):
     assert (position, list(draws)) == (b"c", [b"1", b"2", b"3"])
 
 
-def test_large_contents_are_written_in_pieces(judged, ask):
-    run = ask(judged, SETTINGS)
+def test_large_contents_are_written_in_pieces(judged, ask_fit):
+    run = ask_fit(judged, SETTINGS)
     content = np.random.default_rng(1).bytes(1_100_000)
     resuming.FitKeeper(run).keep(content, b"")
     assert FitPiece.objects.filter(fit=run).count() == 5
