@@ -17,8 +17,8 @@ that changes with τ: since dH/dτ = −B, B = C⁻¹/σ²,
 moves each direction as far as the answers leave it free. With H fixed at the centre that is linear: w + m is multiplied
 by e^{ΔA}, and volume by e^{Δ tr A}, where tr A is exact, from the entries of H⁻¹ where H has some.
 
-With the curvature at the mode as the mass, the number of kicks a
-trajectory needs grows like the fourth root of the number of areas. That curvature is
+With the curvature at the mode as the mass, the number of kicks a trajectory needs grows like the fourth root of the
+number of areas; at the nodes of Gauss and Lobatto it is three to five. That curvature is
 
     H = C⁻¹/α² + XᵀWX,   w = n κ p̄ (1 − p̄),   p̄ = logit⁻¹(κ(d − θ)),   κ = (1 + π s²/8)^{−1/2}
 
@@ -87,7 +87,7 @@ WIDTH = 8
 START_SPREAD = 1.5
 """How much wider than its approximation log α² starts. Strengths start only as wide as theirs: if thousands of numbers
 were all half as large again, the energy would be so high that nothing would be accepted."""
-FEWEST_KICKS, MOST_KICKS = 2, 32
+FEWEST_KICKS, MOST_KICKS = 3, 32
 PILOT_KICKS, PILOT_STEPS, MOST_PILOTS = 4, (12, 4), 5
 """The steps are those that do not count and those that do: near the centre, where chains start, trajectories are easier
 than where they end up."""
@@ -96,6 +96,9 @@ MOST_TERMS, NEGLIGIBLE = 40, 1e-6
 """The most terms of the series of a flow, and the size of one that ends it, in standard deviations of the unknowns."""
 KNOWN = 0.5
 """The map's α² is drawn a third time, too, if the answers say something about fewer of its directions."""
+RARELY = 0.5
+"""The share of steps that draw variances if there are judges' views and the map is known: such a draw costs as much as
+two trajectories, and half as many of them are worth as much."""
 RAY_STEP, WIDEST_RAY, FARTHEST_DRIFT = 0.05, 1.0, 3.0
 """How far log α² is moved to see how sharp the answers are about it; the widest proposal for it; and how far from here
 its centre may be, in standard deviations."""
@@ -606,12 +609,14 @@ def try_out(target: SparseTarget) -> FloatArray:
 def kernel(target: SparseTarget, kicks: int | None = None) -> Kernel:
     """Build the sampler; unless ``kicks`` is given, the target's pilot says how many are needed."""
     number = choose_kicks(target) if kicks is None else kicks
+    share = RARELY if len(target.model.fields) > 1 and target.centre.known >= KNOWN else 1.0
 
     def init(_rng: np.random.Generator, unknowns: FloatArray, log_variance: FloatArray, phi: FloatArray) -> SparseState:
         return start(target, unknowns, log_variance, phi)
 
     def step(rng: np.random.Generator, state: SparseState) -> SparseState:
-        return draw_variances(rng, target, trajectory(rng, target, state, number))
+        moved = trajectory(rng, target, state, number)
+        return draw_variances(rng, target, moved) if rng.random() < share else moved
 
     return by_steps(init, step, lambda state: read(target, state), WIDTH)._replace(block=1)
 
@@ -712,7 +717,7 @@ def trajectory(rng: np.random.Generator, target: SparseTarget, state: SparseStat
     def at(q: FloatArray, *, height: bool) -> SparseState:
         return look(target, q, state.log_variance, height=height)
 
-    split = split_hmc.Split(noise, at, log_joint, centre=target.mass.centre)
+    split = split_hmc.Split(noise, at, log_joint, centre=target.mass.centre, rule=split_hmc.lobatto)
     return split_hmc.step(rng, split, state, kicks)
 
 
