@@ -19,7 +19,7 @@ def pieces(length: int, size: int) -> list[slice]:
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Keep BLAS to one thread inside a ``with`` block."""
+    """Keep BLAS to one thread: from now on, or inside a ``with`` block."""
     return _libraries().limit(limits=1)
 
 

@@ -15,7 +15,7 @@ from judgemap.web.api.tokens import make_token
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
     """Hand out answers at once: nothing is committed late in these tests, except where they say so."""
-    monkeypatch.setattr(cursor, "AGE", timedelta(0))
+    monkeypatch.setattr(cursor, "COMMITTED_AFTER", timedelta(0))
 
 
 @dataclass

@@ -140,12 +140,12 @@ def test_the_cursor_asks_few_questions(long, judge, program, django_assert_max_n
 def test_an_answer_that_is_committed_late_is_not_missed(long, visit, program, monkeypatch, age):
     """A slow writer has the lower key. Without waiting, the cursor would pass it by: the planted bug."""
     slow, quick = visit(), visit()
-    monkeypatch.setattr(cursor, "AGE", age)
+    monkeypatch.setattr(cursor, "COMMITTED_AFTER", age)
     first, second = (Pair.objects.get(token=each.pair()["pair"]) for each in (quick, slow))
     Answer.objects.create(pk=9, pair=first, revision=1, outcome="right", answered_at=timezone.now())
     reader = program()
     rows, after = collect(reader)
     Answer.objects.create(pk=8, pair=second, revision=1, outcome="left", answered_at=timezone.now())
-    monkeypatch.setattr(cursor, "AGE", timedelta(0))
+    monkeypatch.setattr(cursor, "COMMITTED_AFTER", timedelta(0))
     rows += collect(reader, after=after)[0]
     assert [row["outcome"] for row in rows] == (["left", "right"] if age else ["right"])

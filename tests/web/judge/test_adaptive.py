@@ -1,6 +1,7 @@
 """The adaptive design: its state depends only on the database."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ import pytest
 from judgemap.core.design import adaptive
 from judgemap.core.design.adaptive import Known, gains, state_among
 from judgemap.core.model.car import intrinsic_car
+from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.prior import Model
 from judgemap.web.judge import pairs
 from judgemap.web.judge.answering import find_judge
-from judgemap.web.judge.models import Judge, Pair, PopulationMap
+from judgemap.web.judge.models import Answer, Judge, Pair, PopulationMap
 from judgemap.web.studies import areas as geography
 from judgemap.web.studies import editing, making
 from judgemap.web.studies.areas import load_graph
@@ -57,6 +59,41 @@ def test_a_changed_answer_and_a_withdrawal_are_taken_in(judge, visit, asked, cli
     client.post("/withdraw", {"code": other.get("link").context["code"]})
     assert state(asked).model.counts.total == 1
     assert_same(state(asked), afresh(asked))
+
+
+@pytest.mark.parametrize("seconds", [5, 0])
+def test_an_answer_that_is_committed_after_later_ones_is_taken_in(judge, visit, asked, monkeypatch, seconds):
+    """Without waiting, its key would be passed by: the planted bug."""
+    monkeypatch.setattr(pairs, "COMMITTED_AFTER", timedelta(seconds=seconds))
+    other = visit()
+    other.answer("left")
+    judge.answer("left")
+    late = Answer.objects.order_by("pk")[0]
+    Answer.objects.filter(pk=late.pk).delete()
+    pairs._STATES.clear()
+    for commits in (False, True):
+        if commits:
+            late.save(force_insert=True)
+        for _ in range(2):
+            assert state(asked).model.counts.total == 1 + (commits and seconds > 0)
+    assert afresh(asked).model.counts.total == 2
+
+
+@pytest.mark.parametrize("many", [0, 4])
+def test_old_and_many_answers_are_read_once(judge, asked, monkeypatch, many):
+    monkeypatch.setattr(pairs, "COMMITTED_AFTER", timedelta(0))
+    monkeypatch.setattr(pairs, "MANY", many)
+    for given in range(1, 5):
+        judge.answer("left")
+        assert state(asked).model.counts.total == given
+        assert_same(state(asked), state_of(judge, asked))
+    assert not next(iter(pairs._STATES.values())).later
+
+
+def state_of(judge, version):
+    winners, losers = pairs._own_answers(Judge.objects.get(name=judge.name))
+    counts = count_pairs(winners, losers, 16)
+    return adaptive.init(Model(counts, intrinsic_car(load_graph(version)), pairs.VARIANCE))
 
 
 def test_unknown_areas_are_not_asked(judge, asked):

@@ -30,7 +30,7 @@ from scipy.special import expit
 from judgemap.core.approximate import climb, find_mode, inverse
 from judgemap.core.design.designs import known_areas
 from judgemap.core.design.utility import centred_square, contrasts
-from judgemap.core.model.counts import PairCounts, information, score
+from judgemap.core.model.counts import count_pairs, differences, information, score
 from judgemap.core.model.prior import FixedVariance, Model
 from judgemap.core.types import FloatArray, IntArray, frozen_floats
 
@@ -79,19 +79,20 @@ def init(model: Model) -> AdaptiveState:
     return _settle(model, _newton(model, np.zeros(model.counts.n_areas)))
 
 
-def update(state: AdaptiveState, winner: int, loser: int) -> AdaptiveState:
-    """Add one answer, and find the new mode starting from the last one.
+def update(state: AdaptiveState, winners: ArrayLike, losers: ArrayLike) -> AdaptiveState:
+    """Add one answer or several, and find the new mode starting from the last one.
 
-    V updated for the new pair (Sherman-Morrison) is nearly the inverse Hessian at the new mode, so a few products with
+    V updated for the new pairs (Sherman-Morrison) is nearly the inverse Hessian at the new mode, so a few products with
     it converge. V is then computed afresh, so that no error builds up.
     """
-    counts = _with_answer(state.model.counts, winner, loser)
-    model = Model(counts, state.model.covariance, state.model.variance)
-    d = state.mode[winner] - state.mode[loser]
-    w = float(_binomial_variance(np.array([d, 0.0]))[0, 1])
-    change = state.covariance[:, winner] - state.covariance[:, loser]
-    V = state.covariance - np.outer(change, change * (w / (1 + w * (change[winner] - change[loser]))))
-    return _settle(model, AdaptiveState(model, state.mode, V))
+    counts, V, mode = state.model.counts, state.covariance, state.mode
+    new = count_pairs(np.atleast_1d(winners), np.atleast_1d(losers), counts.n_areas)
+    p = expit(differences(new, mode))
+    for first, second, w in zip(new.first, new.second, new.n * p * (1 - p), strict=True):
+        change = V[:, first] - V[:, second]
+        V = V - np.outer(change, change * (w / (1 + w * (change[first] - change[second]))))
+    model = Model(counts.plus(new), state.model.covariance, state.model.variance)
+    return _settle(model, AdaptiveState(model, mode, V))
 
 
 def next_pair(
@@ -158,26 +159,6 @@ def _binomial_variance(strengths: FloatArray) -> FloatArray:
     result: FloatArray = np.add.outer(a, a)
     result *= result
     return np.divide(np.outer(a, a), result, out=result)
-
-
-def _with_answer(counts: PairCounts, winner: int, loser: int) -> PairCounts:
-    first, second = min(winner, loser), max(winner, loser)
-    if first < 0 or second >= counts.n_areas or first == second:
-        raise ValueError(f"an answer names two different areas in 0 … {counts.n_areas - 1}, received {winner}, {loser}")
-    won = int(winner == first)
-    place = np.flatnonzero((counts.first == first) & (counts.second == second))
-    if len(place):
-        n, wins = counts.n.copy(), counts.wins.copy()
-        n[place] += 1
-        wins[place] += won
-        return PairCounts(counts.n_areas, counts.first, counts.second, n, wins)
-    return PairCounts(
-        counts.n_areas,
-        np.append(counts.first, first),
-        np.append(counts.second, second),
-        np.append(counts.n, 1),
-        np.append(counts.wins, won),
-    )
 
 
 def _known_variance(model: Model) -> float:

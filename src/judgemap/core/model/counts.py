@@ -64,6 +64,12 @@ class PairCounts:
         there = self.n > 0
         return PairCounts(self.n_areas, self.first[there], self.second[there], self.n[there], self.wins[there])
 
+    def plus(self, more: "PairCounts") -> "PairCounts":
+        """Add the counts of further comparisons of the same areas."""
+        columns = ("first", "second", "n", "wins", "ties")
+        both = (np.concatenate([getattr(self, name), getattr(more, name)]) for name in columns)
+        return _add_up(self.n_areas, *both)
+
     def per_area(self) -> IntArray:
         """How many comparisons each area took part in."""
         return np.bincount(
@@ -166,9 +172,7 @@ class JudgedCounts:
 
     def pairs(self) -> PairCounts:
         """Sum over judges and sides."""
-        keys, row = np.unique(self.first * self.n_areas + self.second, return_inverse=True)
-        sums = (np.bincount(row, each, len(keys)).astype(np.int64) for each in (self.n, self.wins, self.ties))
-        return PairCounts(self.n_areas, keys // self.n_areas, keys % self.n_areas, *sums)
+        return _add_up(self.n_areas, self.first, self.second, self.n, self.wins, self.ties)
 
 
 def count_judged(
@@ -207,6 +211,13 @@ def count_judged(
         wins=_tally(row, np.where(forward, chosen == 1, chosen == -1), len(keys)),
         ties=_tally(row, chosen == 0, len(keys)),
     )
+
+
+def _add_up(n_areas: int, first: IntArray, second: IntArray, *counts: IntArray) -> PairCounts:
+    """Add up rows of the same pair."""
+    keys, row = np.unique(first * n_areas + second, return_inverse=True)
+    sums = (np.bincount(row, each, len(keys)).astype(np.int64) for each in counts)
+    return PairCounts(n_areas, keys // n_areas, keys % n_areas, *sums)
 
 
 def _freeze(counts: PairCounts | JudgedCounts, *columns: str) -> None:

@@ -10,7 +10,6 @@ handed out until it is a few seconds old, nor any after it.
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
 from itertools import takewhile
 
 import numpy as np
@@ -18,11 +17,9 @@ from django.utils import timezone
 
 from judgemap.web.api.access import ApiError
 from judgemap.web.judge.comparisons import IN_TABLES, History, TableRow, area_ids
-from judgemap.web.judge.models import Answer, Judge, Pair
+from judgemap.web.judge.models import COMMITTED_AFTER, Answer, Judge, Pair
 from judgemap.web.studies.models import Study
 
-AGE = timedelta(seconds=5)
-"""How old an answer is when it is handed out: by then, every answer with a lower key has been committed too."""
 ALL_GONE = 999_999_999
 """Instead of the number of withdrawals: all of the study's answers were removed."""
 
@@ -41,7 +38,7 @@ def read_page(study: Study, after: str, limit: int) -> Page:
     generation = _generation(study)
     last = _read_cursor(after, generation)
     new = Answer.objects.filter(pair__judge__study=study, pair__practice=False, pk__gt=last).order_by("pk")
-    young = timezone.now() - AGE
+    young = timezone.now() - COMMITTED_AFTER
     rows = new.values_list("pk", "answered_at")[: limit + 1]
     keys = [key for key, _ in takewhile(lambda row: row[1] <= young, rows)]
     if not keys:

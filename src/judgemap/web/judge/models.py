@@ -1,5 +1,7 @@
 """Judges, the pairs they were shown, and their answers. Database constraints enforce what must never be false."""
 
+from datetime import timedelta
+
 from django.db import models
 from django.db.models import F, Q
 from django.dispatch import Signal
@@ -9,6 +11,11 @@ from judgemap.web.server.tokens import make_name, make_token
 from judgemap.web.studies.models import Area, Study, StudyVersion
 
 OUTCOMES = ("left", "right", "tie", "skipped", "unknown")
+COMMITTED_AFTER = timedelta(seconds=5)
+"""How old an answer is when every answer with a lower key has been committed too.
+
+PostgreSQL hands out keys before the answers that use them are committed, perhaps in another order.
+"""
 judge_withdraws = Signal()
 """Sent with ``judge`` in the withdrawal's transaction, before the answers are removed, so that fits can drop them."""
 

@@ -7,8 +7,8 @@ too many areas, a compact piece of them, and now and then about any two of them,
 is treated as a map of its own: its borders, and the answers about two of its areas.
 
 The adaptive design's state depends only on the answers in the database. A process caches the last states and updates
-them with the answers that have come in since; after a restart, a changed answer or a withdrawal it starts again from
-all answers. Either way the state is the same.
+them with the answers that have come in since, found by their keys; after a restart, a changed answer or a withdrawal
+it starts again from all answers. Either way the state is the same.
 
 If judges differ in the study's last fit, the adaptive design asks each judge the pair that would tell us most about the
 population's map, based on what that fit stored about the population and on this judge's own answers so far. No fit is
@@ -27,13 +27,13 @@ import zlib
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache, partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from django.db.models import Count, F, Max, QuerySet
+from django.db.models import F, QuerySet
+from django.utils import timezone
 
 from judgemap.core.design import adaptive
 from judgemap.core.design.adaptive import AdaptiveState, Known
@@ -43,14 +43,14 @@ from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.prior import Covariance, FixedVariance, Model
 from judgemap.core.types import FloatArray, IntArray
 from judgemap.web.judge.fastpath import PreparedQuery
-from judgemap.web.judge.models import Answer, Judge, Pair, PopulationMap, UnknownArea
+from judgemap.web.judge.models import COMMITTED_AFTER, Answer, Judge, Pair, PopulationMap, UnknownArea
 from judgemap.web.judge.places import gazetteer, known_areas
 from judgemap.web.studies.areas import JOINING, load_graph, make_design, part_size, prepare_design
 from judgemap.web.studies.models import Area, StudyVersion
 
 VARIANCE = FixedVariance(9.0)
-FEW = 20
-"""Up to this many new answers are added one by one; for more, the state is recomputed."""
+MANY = 5_000
+"""After more than this many new answers to a study, a part's state is recomputed: that reads fewer rows."""
 REPEAT = "repeat"
 """The design of a planted repeat, as its pair records it."""
 SPACING = 10
@@ -302,11 +302,15 @@ def _known_of(study_id: int, places: tuple[str, ...], unknown: frozenset[int], n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """A state, and the answers it includes: how many, the key of the last, and when the latest was given."""
+    """A state, and the answers it includes: all up to a key, and later ones by their keys.
 
-    count: int
-    last: int
-    at: datetime | None
+    PostgreSQL hands out keys before the answers that use them are committed, perhaps in another order.
+    """
+
+    settled: int
+    later: frozenset[int]
+    withdrawn: int
+    """How many judges had withdrawn: when another one does, answers are gone."""
     state: AdaptiveState
 
 
@@ -356,17 +360,34 @@ def _unpacked(study_id: int, fit_number: int) -> Known | None:
 
 def _own_answers(judge: Judge) -> tuple[IntArray, IntArray]:
     """Return the winners and losers of the pairs that a judge has decided."""
-    return _decided(Answer.objects.filter(pair__judge=judge, pair__practice=False), _places(judge.study_id, None))
+    answers = Answer.objects.filter(pair__judge=judge, pair__practice=False)
+    return _decided(_rows(answers), _places(judge.study_id, None))
 
 
-def _decided(answers: QuerySet[Answer], place: dict[int, int]) -> tuple[IntArray, IntArray]:
+class _Row(NamedTuple):
+    """An answer, with its pair and the keys of the areas."""
+
+    key: int
+    revision: int
+    pair: int
+    outcome: str
+    left: int
+    right: int
+
+
+def _rows(answers: QuerySet[Answer], most: int | None = None) -> list[_Row]:
+    """Return answers in the order of their keys, the first ``most`` or all."""
+    columns = ("pk", "revision", "pair_id", "outcome", "pair__left_id", "pair__right_id")
+    return [_Row(*each) for each in answers.order_by("pk").values_list(*columns)[:most]]
+
+
+def _decided(rows: Sequence[_Row], place: dict[int, int]) -> tuple[IntArray, IntArray]:
     """Return the winners and losers of decided pairs, by the last answer to each; ``place`` maps areas' keys."""
-    columns = ("pair_id", "outcome", "pair__left_id", "pair__right_id")
-    last = {pair: each for pair, *each in answers.order_by("pk").values_list(*columns)}
+    last = {row.pair: row for row in rows}.values()
     chosen = [
-        (place[left], place[right]) if outcome == "left" else (place[right], place[left])
-        for outcome, left, right in last.values()
-        if outcome in ("left", "right")
+        (place[row.left], place[row.right]) if row.outcome == "left" else (place[row.right], place[row.left])
+        for row in last
+        if row.outcome in ("left", "right")
     ]
     winners, losers = np.array(chosen, dtype=np.int64).reshape(-1, 2).T
     return winners, losers
@@ -381,43 +402,37 @@ def _places(study_id: int, part: _Part | None) -> dict[int, int]:
 
 
 def _state(version: StudyVersion, part: _Part | None = None) -> AdaptiveState:
+    known, place = _STATES.get((version.pk, part)), _places(version.study_id, part)
+    # Read before the answers: what happens in between is noticed the next time.
+    withdrawn = Judge.objects.filter(study_id=version.study_id, withdrawn_at__isnull=False).count()
+    committed = Answer.objects.filter(answered_at__lte=timezone.now() - COMMITTED_AFTER)
+    settled = committed.order_by("-pk").values_list("pk", flat=True).first() or 0
     answers = Answer.objects.filter(pair__judge__study_id=version.study_id, pair__practice=False)
-    place = _places(version.study_id, part)
-    if part is not None:
-        answers = answers.filter(pair__left__in=list(place), pair__right__in=list(place))
-    newest = answers.aggregate(count=Count("pk"), last=Max("pk"), at=Max("answered_at"))
-    count, last, at = newest["count"], newest["last"] or 0, newest["at"]
-    known = _STATES.get((version.pk, part))
-    if known is None or (known.count, known.last, known.at) != (count, last, at):
-        state = None if known is None else _brought_forward(known, answers, count, place)
-        if state is None:
-            winners, losers = _decided(answers, place)
-            counts = count_pairs(winners, losers, len(place))
-            state = adaptive.init(Model(counts, _prior(version.pk, part), VARIANCE))
-        known = _Known(count, last, at, state)
-    _STATES[version.pk, part] = known
+    new = _new_rows(known, answers, place) if known is not None and known.withdrawn == withdrawn else None
+    if known is None or new is None:
+        if part is not None:
+            answers = answers.filter(pair__left__in=list(place), pair__right__in=list(place))
+        rows = _rows(answers)
+        later = frozenset(row.key for row in rows)
+        counts = count_pairs(*_decided(rows, place), len(place))
+        state = adaptive.init(Model(counts, _prior(version.pk, part), VARIANCE))
+    else:
+        settled, later = max(settled, known.settled), known.later.union(row.key for row in new)
+        winners, losers = _decided(new, place)
+        state = adaptive.update(known.state, winners, losers) if len(winners) else known.state
+    later = frozenset(key for key in later if key > settled)
+    _STATES[version.pk, part] = _Known(settled, later, withdrawn, state)
     _STATES.move_to_end((version.pk, part))
     while len(_STATES) > 1 and sum(each.state.covariance.size for each in _STATES.values()) > KEPT:
         _STATES.popitem(last=False)
-    return known.state
-
-
-def _brought_forward(
-    known: _Known, answers: QuerySet[Answer], count: int, place: dict[int, int]
-) -> AdaptiveState | None:
-    """Add the answers that have come in since; None if there are many, or if an earlier one was changed or removed."""
-    new = list(answers.filter(pk__gt=known.last).order_by("pk").values_list(
-        "outcome", "revision", "pair__left_id", "pair__right_id"
-    ))  # fmt: skip
-    if not new or known.count + len(new) != count or len(new) > FEW or any(revision > 1 for _, revision, *_ in new):
-        return None
-    state = known.state
-    for outcome, _, left, right in new:
-        if outcome == "left":
-            state = adaptive.update(state, place[left], place[right])
-        elif outcome == "right":
-            state = adaptive.update(state, place[right], place[left])
     return state
+
+
+def _new_rows(known: _Known, answers: QuerySet[Answer], place: dict[int, int]) -> list[_Row] | None:
+    """Return the answers that a state lacks; None if there may be many, or if an earlier answer was changed."""
+    rows = _rows(answers.filter(pk__gt=known.settled), MANY + 1)
+    new = [row for row in rows if row.key not in known.later and row.left in place and row.right in place]
+    return None if len(rows) > MANY or any(row.revision > 1 for row in new) else new
 
 
 @lru_cache(maxsize=16)
