@@ -3,23 +3,18 @@
 import django_ready  # isort: skip # noqa: F401 - before any model is imported
 
 import contextlib
-import copy
 import hashlib
 import io
 import json
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from http.cookies import SimpleCookie
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import geopandas
 import numpy as np
 import pyrage
 import pytest
 import shapely
-from django.db import connection
 from django.test import Client
 
 from judgemap.core.model.graph import AreaGraph
@@ -99,74 +94,9 @@ def definition() -> StudyDefinition:
     )
 
 
-class Written(NamedTuple):
-    """What a fixture did to the database: rows by table, before and after, and what it returned."""
-
-    before: dict[str, list[Any]]
-    after: dict[str, list[Any]]
-    made: Any
-
-
-class Rows:
-    """What fixtures write to the database, kept: to write the same rows again takes a fraction of making them.
-
-    They fit only a database that gives out the same keys next, with the rows that they replace as they were.
-    PostgreSQL does not give out keys twice, and outside a transaction more may happen than is written: everything is
-    made anew there.
-    """
-
-    def __init__(self) -> None:
-        self._kept: dict[Any, Written] = {}
-
-    def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return what ``make`` returned the first time, with all that it wrote then."""
-        if connection.vendor != "sqlite" or not connection.in_atomic_block:
-            return make()
-        key = (name, *self._read("sqlite_sequence"))
-        kept = self._kept.get(key)
-        if kept is None or any(set(rows).difference(self._read(table)) for table, rows in kept.before.items()):
-            self._kept[key] = kept = self._watch(make)
-        else:
-            for table, rows in kept.after.items():
-                places = ", ".join("?" * len(rows[0]))
-                connection.connection.executemany(f'REPLACE INTO "{table}" VALUES ({places})', rows)  # noqa: S608
-        return copy.deepcopy(kept.made)
-
-    def _watch(self, make: Callable[[], Any]) -> Written:
-        every = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-        tables = [name for (name,) in connection.connection.execute(every)]
-        before = {table: self._read(table) for table in tables}
-        made = make()
-        after = {table: self._read(table) for table in tables}
-        gone = {table: rows for table in tables if (rows := _only_in(before[table], after[table]))}
-        new = {table: rows for table in tables if (rows := _only_in(after[table], before[table]))}
-        for table, rows in gone.items():
-            assert {row[0] for row in rows} <= {row[0] for row in new.get(table, [])}, "rows are changed or added"
-        return Written(gone, new, made)
-
-    def _read(self, table: str) -> list[Any]:
-        """Read rows as they are stored: a sign keeps SQLite's driver from making dates of texts."""
-        columns = connection.connection.execute("SELECT name FROM pragma_table_info(?)", [table])
-        signed = ", ".join(f'+"{name}"' for (name,) in columns)
-        return list(connection.connection.execute(f'SELECT {signed} FROM "{table}" ORDER BY 1'))  # noqa: S608
-
-
-def _only_in(these: list[Any], others: list[Any]) -> list[Any]:
-    left_out = set(others)
-    return [row for row in these if row not in left_out]
-
-
-@pytest.fixture(scope="session")
-def rows() -> Rows:
-    """What fixtures have written, to be written again."""
-    return Rows()
-
-
 @pytest.fixture
-def study(db, areas, definition, rows) -> Study:
-    return rows.once(
-        f"study {id(areas)} {definition}", lambda: editing.open_study(making.create_study(definition, areas))
-    )
+def study(db, areas, definition) -> Study:
+    return editing.open_study(making.create_study(definition, areas))
 
 
 @pytest.fixture(autouse=True)
@@ -231,15 +161,8 @@ def visit(study):
 
 
 @pytest.fixture
-def judge(visit, rows) -> Visitor:
-    def arrive() -> tuple[str, str, SimpleCookie]:
-        visitor = visit()
-        return visitor.token, visitor.name, visitor.client.cookies
-
-    token, name, cookies = rows.once("judge", arrive)
-    visitor = Visitor(Client(), token, name)
-    visitor.client.cookies = cookies
-    return visitor
+def judge(visit) -> Visitor:
+    return visit()
 
 
 @pytest.fixture
@@ -268,16 +191,12 @@ PASSWORD = "four plain words here"  # noqa: S105
 
 
 @pytest.fixture
-def people(db, rows) -> dict[str, Researcher]:
+def people(db) -> dict[str, Researcher]:
     """The researchers in every test: the study's owner, those it is shared with, and one it does not concern."""
-
-    def make() -> dict[str, Researcher]:
-        return {
-            name: Researcher.objects.create_user(f"{name}@example.org", PASSWORD)
-            for name in ("owner", "teammate", "stranger")
-        }
-
-    return rows.once("people", make)
+    return {
+        name: Researcher.objects.create_user(f"{name}@example.org", PASSWORD)
+        for name in ("owner", "teammate", "stranger")
+    }
 
 
 class Browsers(dict[str, Client]):
@@ -309,9 +228,9 @@ def owned(study, people) -> Study:
 
 
 @pytest.fixture
-def draft(people, areas, definition, rows) -> Study:
+def draft(people, areas, definition) -> Study:
     """One of the owner's studies, which nobody has opened."""
-    return rows.once(f"draft {id(areas)} {definition}", lambda: making.create_study(definition, areas, people["owner"]))
+    return making.create_study(definition, areas, people["owner"])
 
 
 @pytest.fixture

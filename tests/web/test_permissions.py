@@ -113,21 +113,16 @@ OUTSIDERS = ("stranger", "anonymous", "judge")
 
 
 @pytest.fixture
-def site(owned, judge, people, rows, ask_fit, make_fit) -> Study:
+def site(owned, judge, people, ask_fit, make_fit) -> Study:
     """A study with a judge's answers and a fit of them, and somebody who may read it."""
-
-    def make() -> Researcher:
-        for _ in range(3):
-            judge.answer("left")
-        reader = Researcher.objects.create_user("reader@example.org", "a password")
-        share_study(owned, "reader@example.org", people["owner"], to_read=True)
-        run = make_fit(ask_fit(owned))
-        FitFiles.objects.filter(fit=run).update(briefing="<p>A briefing")
-        FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces.")
-        Imprint.objects.create(study=owned, next_steps="Visit.")
-        return reader
-
-    people["reader"] = rows.once("site", make)
+    for _ in range(3):
+        judge.answer("left")
+    people["reader"] = Researcher.objects.create_user("reader@example.org", "a password")
+    share_study(owned, "reader@example.org", people["owner"], to_read=True)
+    run = make_fit(ask_fit(owned))
+    FitFiles.objects.filter(fit=run).update(briefing="<p>A briefing")
+    FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces.")
+    Imprint.objects.create(study=owned, next_steps="Visit.")
     return owned
 
 

@@ -40,16 +40,12 @@ NEEDS = {
 
 
 @pytest.fixture
-def fitted(owned, judge, edit, rows, ask_fit, make_fit) -> FitRun:
+def fitted(owned, judge, edit, ask_fit, make_fit) -> FitRun:
     """A finished fit of the study, number 1."""
-
-    def make() -> FitRun:
-        study = edit(recommended=30, maximum=30)
-        for number in range(12):
-            judge.answer(("left", "right")[number % 2])
-        return make_fit(ask_fit(study))
-
-    return rows.once("fitted", make)
+    study = edit(recommended=30, maximum=30)
+    for number in range(12):
+        judge.answer(("left", "right")[number % 2])
+    return make_fit(ask_fit(study))
 
 
 @pytest.mark.parametrize("path", NEEDS)

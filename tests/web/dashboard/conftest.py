@@ -44,24 +44,20 @@ def _fast_judges(settings):
 
 
 @pytest.fixture
-def played(owned, edit, rows) -> Study:
+def played(owned, edit) -> Study:
     """The study with five judges who judged, one with a link only, and one who withdrew."""
-
-    def make() -> None:
-        study, rng = edit(recommended=20, maximum=40), np.random.default_rng(5)
-        for count in (40, 25, 20, 8, 3):
-            play(study, rng, count)
-        joining.withdraw(withdrawal_code(play(study, rng, 6)))
-        joining.invite(study, 1)
-
-    rows.once("played", make)
+    study, rng = edit(recommended=20, maximum=40), np.random.default_rng(5)
+    for count in (40, 25, 20, 8, 3):
+        play(study, rng, count)
+    joining.withdraw(withdrawal_code(play(study, rng, 6)))
+    joining.invite(study, 1)
     return editing.find_study(owned.slug)
 
 
 @pytest.fixture
-def fitted(played, ask_fit, make_fit, rows) -> FitRun:
+def fitted(played, ask_fit, make_fit) -> FitRun:
     """A fit of it, with its figures."""
-    return rows.once("fitted", lambda: make_fit(ask_fit(played), "figures"))
+    return make_fit(ask_fit(played), "figures")
 
 
 @pytest.fixture

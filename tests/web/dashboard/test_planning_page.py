@@ -124,7 +124,7 @@ def test_the_figures_are_the_librarys(played, fitted, page):
     known = shown.context["known"]
     library = reliability(open_fit(fitted), load_comparisons(played), seed=1)
     assert (known.bayes, known.ssr) == pytest.approx((library.bayes, library.ssr), rel=1e-4)
-    values = re.findall(r"<dd>(-?0\.\d\d)\b", shown.content.decode())
+    values = re.findall(r"<dd>(-?\d+\.\d\d)\b", shown.content.decode())
     assert values == [f"{value:.2f}" for value in (known.split_half_full, known.bayes, known.ssr)]
     assert shown.context["words"] == reliability_words(read_findings(fitted, "reliability").reliability)
     assert [each.name for each in shown.context["over_time"].lines] == ["split halves", "Bayesian", "SSR"]

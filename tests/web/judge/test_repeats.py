@@ -9,16 +9,12 @@ from judgemap.web.judge.pairs import SPACING
 
 
 @pytest.fixture
-def shown(judge, edit, settings, rows):
+def shown(judge, edit, settings):
     """What a study with repeats shows to a judge who skips a pair now and then."""
     settings.ANSWERS_PER_SECOND = 1e9
-
-    def play() -> None:
-        edit(repeats=MOST_REPEATS, recommended=60, maximum=60)
-        for number in range(60):
-            judge.answer("skipped" if number % 9 == 5 else "left")
-
-    rows.once("shown", play)
+    edit(repeats=MOST_REPEATS, recommended=60, maximum=60)
+    for number in range(60):
+        judge.answer("skipped" if number % 9 == 5 else "left")
     return list(Pair.objects.filter(judge_id=judge.name, open=False).order_by("position"))
 
 

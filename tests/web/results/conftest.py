@@ -75,30 +75,24 @@ def made(areas, said) -> dict[str, Made]:
 
 
 @pytest.fixture
-def answered(owned, said, rows) -> Study:
+def answered(owned, said) -> Study:
     """The study with all these answers."""
-
-    def answer() -> None:
-        areas = list(owned.areas.order_by("position"))
-        for judge in JUDGES:
-            Judge.objects.create(
-                name=judge, study=owned, token_hash=judge, withdrawal_hash=judge, judged=EACH, maximum=EACH
-            )
-        pairs = [
-            Pair(judge_id=judge, version=owned.version, token=f"pair{place}", left=areas[left], right=areas[right],
-                 position=place % EACH + 1, design="uniform", probability=0.01, open=False,
-                 issued_at=BEGAN + timedelta(seconds=10 * place))
-            for place, (judge, left, right) in enumerate(zip(said.judge_names, said.left, said.right, strict=True))
-        ]  # fmt: skip
-        Pair.objects.bulk_create(pairs)
-        Answer.objects.bulk_create(
-            Answer(
-                pair=pair, revision=1, outcome=outcome, answered_at=pair.issued_at + timedelta(seconds=2), seen_ms=2000
-            )
-            for pair, outcome in zip(pairs, said.outcome_words, strict=True)
+    areas = list(owned.areas.order_by("position"))
+    for judge in JUDGES:
+        Judge.objects.create(
+            name=judge, study=owned, token_hash=judge, withdrawal_hash=judge, judged=EACH, maximum=EACH
         )
-
-    rows.once("answered", answer)
+    pairs = [
+        Pair(judge_id=judge, version=owned.version, token=f"pair{place}", left=areas[left], right=areas[right],
+             position=place % EACH + 1, design="uniform", probability=0.01, open=False,
+             issued_at=BEGAN + timedelta(seconds=10 * place))
+        for place, (judge, left, right) in enumerate(zip(said.judge_names, said.left, said.right, strict=True))
+    ]  # fmt: skip
+    Pair.objects.bulk_create(pairs)
+    Answer.objects.bulk_create(
+        Answer(pair=pair, revision=1, outcome=outcome, answered_at=pair.issued_at + timedelta(seconds=2), seen_ms=2000)
+        for pair, outcome in zip(pairs, said.outcome_words, strict=True)
+    )
     return owned
 
 

@@ -104,11 +104,11 @@ def drawn(areas):
 
 
 @pytest.fixture
-def large(monkeypatch, people, definition, areas, drawn, rows):
+def large(monkeypatch, people, definition, areas, drawn):
     """The grid, taken for a large map."""
     monkeypatch.setattr(drawing, "LARGE", 10)
     monkeypatch.setattr(making, "draw_areas", lambda *_: drawn)
-    return rows.once("large", lambda: making.create_study(definition, areas, people["owner"]))
+    return making.create_study(definition, areas, people["owner"])
 
 
 def test_progress_covers_drawing_and_storing(monkeypatch, people, definition, areas):

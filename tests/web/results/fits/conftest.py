@@ -39,7 +39,7 @@ def answers():
 
 
 @pytest.fixture
-def judged(owned, answers, rows):
+def judged(owned, answers):
     """The study, answered by three judges."""
-    owned.judge_names = rows.once("judged", lambda: answers(owned))
+    owned.judge_names = answers(owned)
     return owned

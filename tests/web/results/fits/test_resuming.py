@@ -66,9 +66,9 @@ def finish(run: FitRun) -> FitRun:
 
 
 @pytest.fixture
-def whole(judged, ask_fit, rows) -> FitRun:
+def whole(judged, ask_fit) -> FitRun:
     """The same fit, made without a stop."""
-    return rows.once("whole", lambda: finish(ask_fit(judged, SETTINGS)))
+    return finish(ask_fit(judged, SETTINGS))
 
 
 def draws_of(run: FitRun):

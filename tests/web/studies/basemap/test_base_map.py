@@ -32,14 +32,10 @@ def upload(owned, clients):
 
 
 @pytest.fixture
-def made(owned, upload, osm, carry_out, read_here, rows) -> Study:
+def made(owned, upload, osm, carry_out, read_here) -> Study:
     """The study with a base map."""
-
-    def make() -> None:
-        upload(osm)
-        carry_out(BaseMap.objects.get())
-
-    rows.once("base map", make)
+    upload(osm)
+    carry_out(BaseMap.objects.get())
     owned.refresh_from_db()
     return owned
 
