@@ -130,7 +130,7 @@ def test_ties_are_exact():
     assert largest(errors) < LIMIT, errors
 
 
-def judge_errors(name: str = "views", draws: int = 80) -> dict[str, float]:
+def judge_errors(name: str = "views", draws: int = 40) -> dict[str, float]:
     """Two judges' views of two areas, σ and the chance of ties, against integration over all of them."""
     model, _ = JUDGES[name]
     views = views_of(model.counts, AreaGraph(2, []))

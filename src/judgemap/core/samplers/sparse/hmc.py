@@ -96,9 +96,6 @@ MOST_TERMS, NEGLIGIBLE = 40, 1e-6
 """The most terms of the series of a flow, and the size of one that ends it, in standard deviations of the unknowns."""
 KNOWN = 0.5
 """The map's α² is drawn a third time, too, if the answers say something about fewer of its directions."""
-RARELY = 0.5
-"""The share of steps that draw variances if there are judges' views and the map is known: such a draw costs as much as
-two trajectories, and half as many of them are worth as much."""
 RAY_STEP, WIDEST_RAY, FARTHEST_DRIFT = 0.05, 1.0, 3.0
 """How far log α² is moved to see how sharp the answers are about it; the widest proposal for it; and how far from here
 its centre may be, in standard deviations."""
@@ -609,14 +606,12 @@ def try_out(target: SparseTarget) -> FloatArray:
 def kernel(target: SparseTarget, kicks: int | None = None) -> Kernel:
     """Build the sampler; unless ``kicks`` is given, the target's pilot says how many are needed."""
     number = choose_kicks(target) if kicks is None else kicks
-    share = RARELY if len(target.model.fields) > 1 and target.centre.known >= KNOWN else 1.0
 
     def init(_rng: np.random.Generator, unknowns: FloatArray, log_variance: FloatArray, phi: FloatArray) -> SparseState:
         return start(target, unknowns, log_variance, phi)
 
     def step(rng: np.random.Generator, state: SparseState) -> SparseState:
-        moved = trajectory(rng, target, state, number)
-        return draw_variances(rng, target, moved) if rng.random() < share else moved
+        return draw_variances(rng, target, trajectory(rng, target, state, number))
 
     return by_steps(init, step, lambda state: read(target, state), WIDTH)._replace(block=1)
 
