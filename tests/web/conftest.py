@@ -8,6 +8,7 @@ import io
 import json
 import warnings
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 import geopandas
@@ -16,6 +17,9 @@ import pyrage
 import pytest
 import shapely
 from django.test import Client
+from django.utils import timezone
+from typer import Typer
+from typer.testing import CliRunner
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.drawing import draw_areas
@@ -145,6 +149,14 @@ class Visitor:
         fields = {"pair": pair or self.pair()["pair"], "outcome": outcome, **fields}
         return self.client.post(f"/j/{self.token}/answer", fields, headers={"Accept": "application/json"})
 
+    @property
+    def code(self) -> str:
+        """The withdrawal code, as the page with the link shows it."""
+        return self.get("link").context["code"]
+
+    def withdraw(self):
+        return self.client.post("/withdraw", {"code": self.code})
+
 
 @pytest.fixture
 def visit(study):
@@ -181,10 +193,45 @@ def edit(study, definition):
 def data_folder(tmp_path) -> Path:
     """The folder of a server; commands that are given it use the test's database."""
     folder = tmp_path / "data"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "secret-key").write_text("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     (folder / "judgemap.sqlite3").touch()
     return folder
+
+
+@pytest.fixture
+def scratch(transactional_db, django_db_blocker, settings, tmp_path) -> Path:
+    """A data folder of the server, and permission to open scratch databases there besides the test's own."""
+    settings.DATA = tmp_path / "data"
+    settings.DATA.mkdir(exist_ok=True)
+    with django_db_blocker.unblock():
+        yield settings.DATA
+
+
+@pytest.fixture
+def run_command(db, data_folder):
+    """Run a command of an app on the test's database, and return what it says; its mistakes are raised."""
+
+    def run(app: Typer, *words: str, typed: str = "") -> str:
+        where = [] if words[0] == "backup-key" else ["--data", str(data_folder)]
+        result = CliRunner().invoke(app, [*words, *where], input=typed)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Let some days pass."""
+
+    def go(days: float) -> None:
+        now = timezone.now() + timedelta(days=days)
+        monkeypatch.setattr(timezone, "now", lambda: now)
+
+    return go
 
 
 PASSWORD = "four plain words here"  # noqa: S105

@@ -3,10 +3,10 @@
 import json
 import stat
 import zipfile
+from functools import partial
 
 import pytest
 from django.core.management import call_command
-from typer.testing import CliRunner
 
 from judgemap.cli.study import app
 from judgemap.errors import StudyError
@@ -26,26 +26,10 @@ file = "wards.geojson"
 
 
 @pytest.fixture
-def study_command(db, data_folder, tmp_path, monkeypatch):
-    """Run a command in its own folder, on the test's database."""
+def study_command(run_command, tmp_path, monkeypatch):
+    """Run a command in its own folder."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*words: str, typed: str = "") -> str:
-        where = [] if words[0] == "backup-key" else ["--data", str(data_folder)]
-        result = CliRunner().invoke(app, [*words, *where], input=typed)
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result.output
-
-    return run
-
-
-@pytest.fixture
-def _scratch(transactional_db, django_db_blocker):
-    """Permission to open scratch databases besides the test's own: a backup's is always SQLite."""
-    with django_db_blocker.unblock():
-        yield
+    return partial(run_command, app)
 
 
 @pytest.fixture
@@ -102,7 +86,7 @@ def test_new_takes_over_what_the_briefing_is_to_say(drafted, tmp_path):
 def test_a_study_made_for_a_researcher_is_in_the_browser(drafted, people, clients):
     assert "judgemap researcher own wards-2 EMAIL" in drafted("new", "study.toml")
     assert "researcher own" not in drafted("new", "study.toml", "--owner", " Owner@Example.org")
-    listed = clients["owner"].get("/studies/").content.decode()
+    listed = clients["owner"].get("/studies/").text
     assert "/studies/wards-3/" in listed
     assert "/studies/wards-2/" not in listed
 
@@ -148,7 +132,7 @@ def test_a_backup_does_not_overwrite(study_command, tmp_path):
         study_command("backup", "copy.sqlite3")
 
 
-@pytest.mark.usefixtures("_scratch")
+@pytest.mark.usefixtures("scratch")
 def test_a_backup_for_a_key_is_checked_before_anything_is_restored(study_command, tmp_path):
     recipient = study_command("backup-key", "key").splitlines()[0]
     study_command("backup", "copy.age", "--to", recipient)
@@ -162,7 +146,7 @@ def test_a_backup_for_a_key_is_checked_before_anything_is_restored(study_command
     assert not (tmp_path / "more.age").exists()
 
 
-@pytest.mark.usefixtures("_scratch", "quick_passphrases")
+@pytest.mark.usefixtures("scratch", "quick_passphrases")
 def test_a_backup_with_a_passphrase_asks_for_it_twice(study_command, tmp_path, settings):
     settings.BACKUP_RECIPIENTS = ["nobody"]
     words = "plain words for a backup\n"
@@ -174,32 +158,28 @@ def test_a_backup_with_a_passphrase_asks_for_it_twice(study_command, tmp_path, s
         study_command("restore", str(path), "--check", typed="other words\n")
 
 
-@pytest.mark.usefixtures("_scratch")
-def test_who_withdrew_after_a_backup_is_withdrawn_again_when_it_is_restored(
-    study_command, study, visit, settings, tmp_path
-):
-    settings.DATA = tmp_path / "data"
+def test_who_withdrew_after_a_backup_is_withdrawn_again_when_it_is_restored(scratch, study_command, visit):
     gone, stays = visit(), visit()
     for each in (gone, stays):
         each.answer("left")
     study_command("backup", "copy.sqlite3")
-    code = gone.get("link").text.partition('class="code">')[2].partition("<")[0]
-    gone.client.post("/withdraw", {"code": code})
-    kept = (settings.DATA / "withdrawals").read_text()
+    code = gone.code
+    gone.withdraw()
+    kept = (scratch / "withdrawals").read_text()
     assert code.replace("-", "").casefold() not in kept.casefold(), "only hashes are kept"
     call_command("flush", interactive=False, verbosity=0)
     said = study_command("restore", "copy.sqlite3")
     assert "1 judges withdrew after this backup" in said
     assert "no list of the judges" not in said
     assert list(Answer.objects.values_list("pair__judge__name", flat=True)) == [stays.name]
-    assert (settings.DATA / "withdrawals").read_text() == kept
+    assert (scratch / "withdrawals").read_text() == kept
 
-    (settings.DATA / "withdrawals").unlink()  # as on another machine
+    (scratch / "withdrawals").unlink()  # as on another machine
     call_command("flush", interactive=False, verbosity=0)
     said = study_command("restore", "copy.sqlite3")
     assert said.index("has no list of the judges who withdrew") < said.index("Restored from")
     assert Answer.objects.count() == 2
-    (settings.DATA / "withdrawals").write_text(kept)
+    (scratch / "withdrawals").write_text(kept)
     start.keep_withdrawals()
     assert Answer.objects.count() == 1, "a server that starts applies its list, whatever happened to its database"
 

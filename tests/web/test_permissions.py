@@ -286,10 +286,10 @@ def test_a_reader_sees_values_and_is_offered_nothing_that_is_refused(owned, clie
     share_study(owned, people["stranger"].email, people["owner"], to_read=True)
     for page in (*VALUES, *ACTIONS, *NOTHING):
         path = reverse(page, args=[owned.slug, *MORE.get(page, [])])
-        found = Controls(clients["stranger"].get(path).content.decode())
+        found = Controls(clients["stranger"].get(path).text)
         assert found.usable == [], page
         assert page not in VALUES or VALUES[page] in found.shown, page
-        assert page in NOTHING or Controls(clients["owner"].get(path).content.decode()).usable, page
+        assert page in NOTHING or Controls(clients["owner"].get(path).text).usable, page
 
 
 def test_a_reader_is_not_led_to_a_page_whose_form_is_refused(owned, clients, people, judge):
@@ -297,9 +297,9 @@ def test_a_reader_is_not_led_to_a_page_whose_form_is_refused(owned, clients, peo
     share_study(owned, people["stranger"].email, people["owner"], to_read=True)
     new = f'href="{reverse("fits:new", args=[owned.slug])}"'
     listed, judges = reverse("fits:list", args=[owned.slug]), reverse("inviting:judges", args=[owned.slug])
-    assert new in clients["owner"].get(listed).content.decode()
-    assert new not in clients["stranger"].get(listed).content.decode()
-    assert "Personal links" not in clients["stranger"].get(judges).content.decode()
+    assert new in clients["owner"].get(listed).text
+    assert new not in clients["stranger"].get(listed).text
+    assert "Personal links" not in clients["stranger"].get(judges).text
 
 
 def test_shapes_are_kept_under_an_address_of_their_own_map(owned, clients):

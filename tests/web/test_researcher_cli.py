@@ -4,7 +4,6 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP
 from django.test import Client
-from typer.testing import CliRunner
 
 from judgemap.cli.researcher import app
 from judgemap.errors import StudyError
@@ -15,15 +14,8 @@ NEW = {"email": "new@example.org", "password": "four plain words", "again": "fou
 
 
 @pytest.fixture
-def command(people, data_folder):
-    def run(*words: str) -> str:
-        result = CliRunner().invoke(app, [*words, "--data", str(data_folder)])
-        if result.exception is not None and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result.output.strip()
-
-    return run
+def command(people, run_command):
+    return lambda *words: run_command(app, *words).strip()
 
 
 def test_researchers_are_listed(command):

@@ -32,7 +32,7 @@ def test_the_first_link_makes_a_researcher_once_and_signs_in(first):
     assert client.get("/studies/").status_code == 200
     again = Client().post(first, GOOD | {"email": "eve@example.org"})
     assert again.status_code == 404
-    assert "already been used" in again.content.decode()
+    assert "already been used" in again.text
     assert Researcher.objects.count() == 1
     assert actions.first_invitation() is None
 
@@ -79,13 +79,13 @@ def test_the_error_stands_beside_the_field_and_the_link_stays_good(first, change
 
 
 def test_a_researcher_invites_another(clients, people):
-    page = clients["owner"].post("/account/researchers/").content.decode()
+    page = clients["owner"].post("/account/researchers/").text
     link = page.split('href="http://testserver')[1].split('"')[0]
     assert link.startswith("/invitation/")
     assert Client().post(link, GOOD | {"email": "OWNER@example.org"}).context["form"].errors["email"]
     assert Client().post(link, GOOD).status_code == 302
     assert Invitation.objects.get().invited_by == people["owner"]
-    assert "anna@example.org" in clients["owner"].get("/account/researchers/").content.decode()
+    assert "anna@example.org" in clients["owner"].get("/account/researchers/").text
 
 
 def test_two_invitations_of_one_address_at_once(people, monkeypatch):
@@ -154,7 +154,7 @@ def test_researchers_are_listed_for_researchers_only(clients):
 
 def test_a_forgotten_password_is_set_by_a_link(people):
     link = f"/invitation/{actions.password_link('OWNER@example.org')}/"
-    page = Client().get(link).content.decode()
+    page = Client().get(link).text
     assert "A new password for owner@example.org" in page
     assert Client().post(link, {"password": "another good one", "again": "another good one"}).status_code == 302
     people["owner"].refresh_from_db()

@@ -59,14 +59,14 @@ def test_after_signing_in_one_is_where_one_wanted_to_be(people):
 
 @pytest.mark.parametrize(("email", "password"), [("owner@example.org", "wrong"), ("nobody@example.org", PASSWORD)])
 def test_wrong_passwords_and_unknown_addresses_look_the_same(people, email, password):
-    page = sign_in(Client(), email, password).content.decode()
+    page = sign_in(Client(), email, password).text
     assert "The email address and/or password you specified are not correct." in page
 
 
 def test_the_sixth_try_is_locked_out_even_with_the_right_password(people):
     for _ in range(5):
         sign_in(Client(), **WRONG)
-    page = sign_in(Client()).content.decode()
+    page = sign_in(Client()).text
     assert "Too many failed login attempts" in page
     assert sign_in(Client(), "teammate@example.org").status_code == 302
 
@@ -74,7 +74,7 @@ def test_the_sixth_try_is_locked_out_even_with_the_right_password(people):
 def test_another_host_header_gives_no_more_guesses(people):
     for port in range(8001, 8006):
         sign_in(Client(), **WRONG, headers={"Host": f"localhost:{port}"})
-    assert "Too many failed login attempts" in sign_in(Client(), headers={"Host": "127.0.0.1:8006"}).content.decode()
+    assert "Too many failed login attempts" in sign_in(Client(), headers={"Host": "127.0.0.1:8006"}).text
 
 
 def test_what_is_counted_names_no_address(people):
@@ -136,7 +136,7 @@ def test_a_second_step_is_asked_for_and_recovery_codes_help(people):
     assert client.post("/account/two-factor/totp/activate/", {"code": "000000"}).context["form"].errors
     assert client.post("/account/two-factor/totp/activate/", {"code": code_now(secret)}).status_code == 302
     codes = RecoveryCodes(Authenticator.objects.get(type="recovery_codes")).get_unused_codes()
-    assert all(code in client.get("/account/two-factor/recovery-codes/").content.decode() for code in codes)
+    assert all(code in client.get("/account/two-factor/recovery-codes/").text for code in codes)
 
     later = Client()
     assert sign_in(later)["Location"] == "/account/two-factor/authenticate/"
@@ -177,7 +177,7 @@ def test_a_password_is_changed_by_who_knows_the_old_one(people, clients):
 
 
 def test_without_mail_the_page_says_whom_to_ask(people):
-    page = Client().post("/account/password/reset/", {"email": "owner@example.org"}).content.decode()
+    page = Client().post("/account/password/reset/", {"email": "owner@example.org"}).text
     assert "This server does not send email." in page
     assert not mail.outbox
 
@@ -192,7 +192,7 @@ def test_with_mail_a_link_resets_the_password_once(people, monkeypatch):
     assert client.post(action, {"password1": "another good one", "password2": "another good one"}).status_code == 302
     people["owner"].refresh_from_db()
     assert people["owner"].check_password("another good one")
-    used = Client().get(link.removeprefix("http://testserver"), follow=True).content.decode()
+    used = Client().get(link.removeprefix("http://testserver"), follow=True).text
     assert "already been used" in used
 
 
@@ -209,7 +209,7 @@ def test_with_mail_a_link_resets_the_password_once(people, monkeypatch):
 )
 def test_pages_before_the_sign_in_are_ours_and_without_inline_script(db, page):
     response = Client().get(page)
-    text = response.content.decode()
+    text = response.text
     assert response.status_code == 200
     assert "studies/researcher.css" in text
     assert "<script" not in text
@@ -235,8 +235,8 @@ def test_pages_behind_the_sign_in_ask_for_one(people, page):
     confirm(client)
     response = client.get(page)
     assert response.status_code == 200
-    assert "studies/researcher.css" in response.content.decode()
-    assert "style=" not in response.content.decode()
+    assert "studies/researcher.css" in response.text
+    assert "style=" not in response.text
 
 
 def test_a_form_without_its_token_is_refused(people):

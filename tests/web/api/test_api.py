@@ -145,7 +145,7 @@ def test_a_fit(fitted, program, tmp_path):
     assert reader.read("/wards/fits/1")["info"]["seed"] == 1
     rows = reader.read("/wards/fits/1/areas")
     assert rows == fitted.rows
-    table = list(csv.DictReader(io.StringIO(reader.get("/wards/fits/1/areas", format="csv").content.decode())))
+    table = list(csv.DictReader(io.StringIO(reader.get("/wards/fits/1/areas", format="csv").text)))
     assert [float(row["risk_mean"]) for row in table] == [row["risk_mean"] for row in rows]
     (tmp_path / "posterior.nc").write_bytes(reader.get("/wards/fits/1/posterior.nc").content)
     import xarray as xr
@@ -157,7 +157,7 @@ def test_a_fit(fitted, program, tmp_path):
 def test_the_columns_of_a_fit_are_in_order_on_every_database(fitted, program):
     fitted.rows = [dict(sorted(row.items())) for row in fitted.rows]
     fitted.save()
-    header = program().get("/wards/fits/1/areas", format="csv").content.decode().splitlines()[0]
+    header = program().get("/wards/fits/1/areas", format="csv").text.splitlines()[0]
     assert header.startswith("id,name,risk_median,risk_mean,")
     assert sorted(header.split(",")) == list(fitted.rows[0])
 

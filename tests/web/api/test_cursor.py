@@ -81,20 +81,20 @@ def test_practice_is_left_out(long, visit, program):
     assert collect(program())[0] == []
 
 
-def test_after_a_withdrawal_old_cursors_are_worth_nothing(long, visit, program, client):
+def test_after_a_withdrawal_old_cursors_are_worth_nothing(long, visit, program):
     staying, leaving = visit(), visit()
     staying.answer("left")
     leaving.answer("left")
     reader = program()
     rows, after = collect(reader)
     assert len(rows) == 2
-    client.post("/withdraw", {"code": leaving.get("link").context["code"]})
+    leaving.withdraw()
     refused = reader.get(WARDS, after=after)
     assert refused.status_code == 410
     assert "delete your copy" in json.loads(refused.content)["error"]
     again, after = collect(reader)
     assert [row["judge"] for row in again] == [staying.name]
-    assert leaving.name not in reader.get(WARDS, format="csv").content.decode()
+    assert leaving.name not in reader.get(WARDS, format="csv").text
     staying.answer("right")
     assert len(collect(reader, after=after)[0]) == 1
 

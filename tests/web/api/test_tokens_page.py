@@ -28,8 +28,8 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(owned, clients):
     made = response.context["made"]
     assert made.startswith("jm_")
     assert len(made) > 40
-    assert made in response.content.decode()
-    command = unescape(re.search(r"<pre[^>]*>(curl.*?)</pre>", response.content.decode(), re.S)[1])
+    assert made in response.text
+    command = unescape(re.search(r"<pre[^>]*>(curl.*?)</pre>", response.text, re.S)[1])
     assert shlex.split(command.replace("\\\n", "")) == [
         "curl",
         "-H",
@@ -41,7 +41,7 @@ def test_a_token_is_shown_once_and_only_its_hash_is_kept(owned, clients):
     assert kept["token_hash"] == hashed(made)
     assert made not in str(kept)
     assert made not in str(list(Act.objects.values()))
-    assert made not in clients["owner"].get(PAGE).content.decode()
+    assert made not in clients["owner"].get(PAGE).text
 
 
 def test_making_and_revoking_are_in_the_log(owned, clients):
@@ -49,7 +49,7 @@ def test_making_and_revoking_are_in_the_log(owned, clients):
     clients["owner"].post(f"{PAGE}/revoke", {"token": ApiToken.objects.get().pk})
     verbs = list(Act.objects.order_by("pk").values_list("verb", flat=True))[-2:]
     assert verbs == ["API token made", "API token revoked"]
-    page = clients["owner"].get("/studies/wards/log").content.decode()
+    page = clients["owner"].get("/studies/wards/log").text
     assert "nightly" in page
     assert "comparisons:read" in page
 
@@ -95,6 +95,6 @@ def test_an_expired_token_and_one_of_somebody_gone(owned, people):
 
 def test_when_a_token_was_last_used_is_on_the_page(owned, people, clients, client):
     token = make_token(owned, people["owner"], name="nightly", scopes=["study:read"], days=30)
-    assert "never used" in clients["owner"].get(PAGE).content.decode()
+    assert "never used" in clients["owner"].get(PAGE).text
     client.get("/api/v1/studies", headers={"Authorization": f"Bearer {token}"})
-    assert "last used" in clients["owner"].get(PAGE).content.decode()
+    assert "last used" in clients["owner"].get(PAGE).text

@@ -38,7 +38,7 @@ def library(played, fitted, tmp_path):
 def page(client, name: str, study, *more: str) -> str:
     response = client.get(reverse(f"fits:{name}", args=[study.slug, *more]))
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 def test_the_rows_are_the_librarys(played, fitted, library):
@@ -149,7 +149,7 @@ def test_what_cannot_be_done_is_said(played, clients, what, fields, sentence):
     name = Judge.objects.filter(study=played, judged__gt=0).first().name
     form = {"act": what, "judge": name, "reason": "x"} | fields
     response = clients["owner"].post(reverse("fits:act", args=[played.slug]), form, follow=True)
-    assert sentence in response.content.decode()
+    assert sentence in response.text
     assert not Exclusion.objects.exists()
     assert not FitRun.objects.exists()
 
@@ -172,7 +172,7 @@ def test_a_refit_asks_for_both_fits_where_answers_came_in_since(played, fitted, 
     base, new = FitRun.objects.filter(number__gt=1).order_by("number")
     assert (base.left_out, new.left_out) == ([], [name])
     assert response["Location"] == f"/studies/{played.slug}/fits/"
-    assert "fits/2/compare?with=3" in clients["owner"].get(response["Location"]).content.decode()
+    assert "fits/2/compare?with=3" in clients["owner"].get(response["Location"]).text
 
 
 def test_a_fit_without_some_judges_does_not_hide_them(played, fitted, clients, ask_fit, make_fit):
@@ -245,5 +245,5 @@ def test_a_judge_of_another_study_is_not_found(played, clients, areas, definitio
         {"act": "leave out", "reason": "x", "judge": other.name},
         follow=True,
     )
-    assert "not in the study" in response.content.decode()
+    assert "not in the study" in response.text
     assert not Exclusion.objects.exists()

@@ -58,7 +58,7 @@ def test_a_plan_without_a_fit_goes_by_a_guess(owned, ask, carry_out, clients):
     areas = load_areas(owned.version)
     library = jm.plan(areas, 4, 20, seed=owned.plan.seed, judge_spread=0.7, designs=["uniform"], simulations=6)
     check(news.context["planned"], library)
-    assert f"{library.over_grid('sd')[library.at]:.2f} <span" in news.content.decode()
+    assert f"{library.over_grid('sd')[library.at]:.2f} <span" in news.text
 
 
 def test_a_plan_goes_by_the_last_fit(played, fitted, ask, carry_out):
@@ -85,7 +85,7 @@ def test_a_plan_that_fails_says_why_and_can_be_asked_for_again(played, fitted, a
     fitted.files.delete()
     files._open_fit.cache_clear()
     carry_out(Plan.objects.get())
-    html = clients["owner"].get(reverse("fits:planning", args=[played.slug])).content.decode()
+    html = clients["owner"].get(reverse("fits:planning", args=[played.slug])).text
     assert Plan.objects.get().said in html
     assert "<form" in html
 
@@ -124,14 +124,14 @@ def test_the_figures_are_the_librarys(played, fitted, page):
     known = shown.context["known"]
     library = reliability(open_fit(fitted), load_comparisons(played), seed=1)
     assert (known.bayes, known.ssr) == pytest.approx((library.bayes, library.ssr), rel=1e-4)
-    values = re.findall(r"<dd>(-?\d+\.\d\d)\b", shown.content.decode())
+    values = re.findall(r"<dd>(-?\d+\.\d\d)\b", shown.text)
     assert values == [f"{value:.2f}" for value in (known.split_half_full, known.bayes, known.ssr)]
     assert shown.context["words"] == reliability_words(read_findings(fitted, "reliability").reliability)
     assert [each.name for each in shown.context["over_time"].lines] == ["split halves", "Bayesian", "SSR"]
 
 
 def test_without_a_fit_or_its_figures_it_says_what_to_do(owned, page):
-    assert reverse("fits:list", args=[owned.slug]) in page(owned).content.decode()
+    assert reverse("fits:list", args=[owned.slug]) in page(owned).text
     assert page(owned).context["known"] is None
 
 

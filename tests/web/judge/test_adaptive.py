@@ -48,7 +48,7 @@ def test_after_a_restart_the_state_is_the_same(judge, asked):
     assert_same(followed, afresh(asked))
 
 
-def test_a_changed_answer_and_a_withdrawal_are_taken_in(judge, visit, asked, client):
+def test_a_changed_answer_and_a_withdrawal_are_taken_in(judge, visit, asked):
     other = visit()
     for visitor in (judge, other):
         visitor.answer("left")
@@ -56,7 +56,7 @@ def test_a_changed_answer_and_a_withdrawal_are_taken_in(judge, visit, asked, cli
     judge.answer("right", pair=judge.last()["pair"], follows="1")
     assert not np.allclose(state(asked).mode, before.mode)
     assert_same(state(asked), afresh(asked))
-    client.post("/withdraw", {"code": other.get("link").context["code"]})
+    other.withdraw()
     assert state(asked).model.counts.total == 1
     assert_same(state(asked), afresh(asked))
 
@@ -175,7 +175,7 @@ def test_on_a_large_map_a_design_works_within_what_a_judge_knows(parts, visit, d
     assert len({round(pair.probability, 9) for pair in shown}) > 3, "the design has its say"
 
 
-def test_the_state_of_a_part_is_that_of_a_map_of_its_own(parts, visit, client):
+def test_the_state_of_a_part_is_that_of_a_map_of_its_own(parts, visit):
     version = parts("adaptive").version
     south, north = visit(of=version.study), visit(of=version.study)
     asked_of(south, "region:South", times=6)
@@ -192,7 +192,7 @@ def test_the_state_of_a_part_is_that_of_a_map_of_its_own(parts, visit, client):
     followed = pairs._state(version, part)
     pairs._STATES.clear()
     assert_same(followed, pairs._state(version, part))
-    client.post("/withdraw", {"code": south.get("link").context["code"]})
+    south.withdraw()
     assert pairs._state(version, part).model.counts.total == 0
 
 

@@ -71,13 +71,12 @@ def test_the_last_revision_counts_and_all_are_listed(judge, exported):
     assert [row["outcome"] for row in rows(files["revisions.csv"])] == ["left", "right"]
 
 
-def test_practice_and_the_withdrawn_are_in_no_file(visit, exported, client):
+def test_practice_and_the_withdrawn_are_in_no_file(visit, exported):
     practising, leaving = visit(agreed=False), visit()
     practising.agree(begin="practice")
     practising.answer("left")
     leaving.answer("left")
-    code = leaving.get("link").context["code"]
-    client.post("/withdraw", {"code": code})
+    leaving.withdraw()
     files = exported()
     assert rows(files["comparisons.csv"]) == []
     assert all(leaving.name.encode() not in data for data in files.values())

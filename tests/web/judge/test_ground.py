@@ -7,7 +7,6 @@ import pytest
 from town_making import CREDIT, town
 
 from judgemap.geo.drawing import draw_areas
-from judgemap.web.server.tokens import withdrawal_code
 from judgemap.web.studies.making import create_study
 from judgemap.web.studies.models import BaseMap, BaseMapTile
 
@@ -55,7 +54,7 @@ def test_a_judges_link_gets_tiles_and_a_wrong_one_nothing(grounded, judge, clien
     assert judge.get(f"tiles/{grounded.base_map_id + 1}/3/1/1").status_code == 404
     other = visit(agreed=False, of=create_study(definition, areas))
     assert other.get(f"tiles/{a_tile(grounded)}").status_code == 404
-    client.post("/withdraw", {"code": withdrawal_code(judge.token)})
+    judge.withdraw()
     assert judge.get(f"tiles/{a_tile(grounded)}").status_code == 404
 
 
@@ -91,27 +90,27 @@ def test_the_page_is_compressed_and_says_the_same(judge):
 
 def test_the_page_says_how_to_draw_and_whose_map_it_is(grounded, judge, edit):
     page = judge.get()
-    assert CREDIT in page.content.decode()
+    assert CREDIT in page.text
     ground = json.loads(page.context["ground"])
     assert ground["tiles"] == f"/j/{judge.token}/tiles/{grounded.base_map_id}/"
     assert ground["finest"] == 14
     assert "img-src 'self' data:;" in page["Content-Security-Policy"] + ";"
     edit(base_map=TILES)
     page = judge.get()
-    assert "example.org" not in page.content.decode()
+    assert "example.org" not in page.text
     assert "example.org" not in page["Content-Security-Policy"]
 
 
 def test_a_page_without_a_script_shows_a_picture(grounded, judge, study):
     page = judge.get()
     address = page.context["sides"][0].ground
-    assert f'<noscript><img class="ground" src="{address}" alt=""></noscript>' in page.content.decode()
+    assert f'<noscript><img class="ground" src="{address}" alt=""></noscript>' in page.text
     response = judge.client.get(address)
     assert (response.status_code, response["Content-Type"]) == (200, "image/svg+xml")
     assert b'stroke="#' in response.content
     # Which pair is drawn is left to chance, and not every area has room for a name.
     pictures = [judge.get(f"ground/{grounded.base_map_id}/{area.position}.svg") for area in study.areas.all()]
-    svg = "".join(each.content.decode() for each in pictures)
+    svg = "".join(each.text for each in pictures)
     assert 'stroke="#b3a996"' in svg
     assert 'stroke="#d3cec4"' in svg
     assert "North Road" in svg

@@ -30,14 +30,14 @@ def url(study):
 
 def test_links_are_shown_once_and_work(owned, clients):
     response = clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"})
-    page = response.content.decode()
+    page = response.text
     tokens = LINK.findall(page)
     assert len(set(tokens)) == 3
     assert "no-store" in response["Cache-Control"]
     assert page.count("data:image/svg+xml") == 3
     assert all(clients["anonymous"].get(f"/j/{token}/").status_code == 200 for token in tokens)
     assert {hashed(token) for token in tokens} == set(Judge.objects.values_list("token_hash", flat=True))
-    later = clients["owner"].get(url(owned)).content.decode()
+    later = clients["owner"].get(url(owned)).text
     assert not LINK.findall(later)
     assert later.count("<code>") == 3
 
@@ -50,9 +50,9 @@ def test_inviting_is_one_act_of_whoever_asked(owned, clients, people):
 
 
 def test_the_table_has_the_links_of_this_study_only(owned, clients):
-    tokens = LINK.findall(clients["owner"].post(url(owned), {"judges": "2", "anyway": "yes"}).content.decode())
+    tokens = LINK.findall(clients["owner"].post(url(owned), {"judges": "2", "anyway": "yes"}).text)
     response = clients["owner"].post(f"{url(owned)}.csv", {"token": [*tokens, "A" * 22, "=1+1", ""]})
-    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    rows = list(csv.DictReader(io.StringIO(response.text)))
     assert [row["link"] for row in rows] == [f"http://testserver/j/{token}/" for token in tokens]
     assert {row["judge"] for row in rows} == set(Judge.objects.values_list("name", flat=True))
     assert response["Content-Disposition"].startswith("attachment")
@@ -60,20 +60,20 @@ def test_the_table_has_the_links_of_this_study_only(owned, clients):
 
 def test_a_closed_study_takes_no_more_judges(owned, clients):
     close_study(owned)
-    assert "Make the links" not in clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"}).content.decode()
+    assert "Make the links" not in clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"}).text
     assert not Judge.objects.exists()
 
 
 def test_links_carry_the_public_name_of_the_server(owned, clients, settings):
     settings.PUBLIC_URL = "https://studies.example.org"
-    page = clients["owner"].post(url(owned), {"judges": "1", "anyway": "yes"}).content.decode()
+    page = clients["owner"].post(url(owned), {"judges": "1", "anyway": "yes"}).text
     assert 'href="https://studies.example.org/j/' in page
-    assert "https://studies.example.org/invitation/" in clients["owner"].post("/account/researchers/").content.decode()
+    assert "https://studies.example.org/invitation/" in clients["owner"].post("/account/researchers/").text
 
 
 def test_the_first_invitation_checks_the_address(owned, clients):
     page = clients["owner"].get(url(owned))
-    assert "no computer called &#x27;testserver&#x27; can be found" in page.content.decode()
+    assert "no computer called &#x27;testserver&#x27; can be found" in page.text
     refused = clients["owner"].post(url(owned), {"judges": "2"})
     assert list(refused.context["form"].errors) == ["anyway"]
     assert not Judge.objects.exists()

@@ -73,7 +73,7 @@ def test_pairs_come_from_the_chosen_region_alone(judge, study):
 @by_any_design
 def test_an_area_is_found_by_name_and_brings_those_around_it(judge, study, monkeypatch):
     monkeypatch.setattr(places, "NEARBY", (2, 2))
-    page = judge.client.get(f"/j/{judge.token}/places", {"q": "ward 1.1"}).content.decode()
+    page = judge.client.get(f"/j/{judge.token}/places", {"q": "ward 1.1"}).text
     assert 'value="around:0"' in page
     choose(judge, "around:0")
     assert asked_about(judge, study) == {0, 1, 4}
@@ -81,7 +81,7 @@ def test_an_area_is_found_by_name_and_brings_those_around_it(judge, study, monke
 
 def test_a_search_keeps_what_was_chosen(judge):
     choose(judge, "around:5")
-    page = judge.client.get(f"/j/{judge.token}/places?q=ward+4").content.decode()
+    page = judge.client.get(f"/j/{judge.token}/places?q=ward+4").text
     assert page.index('value="around:5" checked') < page.index('value="around:12"')
 
 
@@ -102,7 +102,7 @@ def test_a_map_too_large_to_list_says_what_to_do(judge, monkeypatch):
 
 def test_nothing_ticked_is_said_and_stores_nothing(judge):
     answer = choose(judge)
-    assert "Tick at least one place" in judge.client.get(answer.headers["Location"]).content.decode()
+    assert "Tick at least one place" in judge.client.get(answer.headers["Location"]).text
     assert Judge.objects.get(name=judge.name).places == []
 
 
@@ -126,12 +126,12 @@ def test_an_open_pair_elsewhere_is_left_alone(judge):
 @by_any_design
 def test_the_page_of_unknown_areas_lists_those_of_the_places(judge, study):
     choose(judge, "region:North")
-    page = judge.get("areas").content.decode()
+    page = judge.get("areas").text
     assert page.count('name="unknown"') == 8
     judge.client.post(f"/j/{judge.token}/areas", {"unknown": ["0", "1", "2", "3", "4", "5"]})
     assert asked_about(judge, study, times=3) >= {6, 7}
     choose(judge, "region:South")
-    assert judge.get("areas").content.decode().count("checked") >= 6, "what is not known is not forgotten"
+    assert judge.get("areas").text.count("checked") >= 6, "what is not known is not forgotten"
 
 
 def test_saving_a_page_that_lists_some_areas_keeps_the_marks_on_the_others(judge, study, monkeypatch):

@@ -35,17 +35,6 @@ def ending(owned):
     return set_end(owned, in_days(40))
 
 
-@pytest.fixture
-def later(monkeypatch):
-    """Let some days pass."""
-
-    def go(days: int) -> None:
-        now = timezone.now() + timedelta(days=days)
-        monkeypatch.setattr(timezone, "now", lambda: now)
-
-    return go
-
-
 @pytest.mark.parametrize(
     ("language", "words"), [("en", "are kept until"), ("fr", "conservées jusqu’au"), ("ar", "تُحفظ إجاباتك حتى")]
 )
@@ -200,16 +189,12 @@ def test_a_reminder_that_cannot_be_sent_stops_nothing(ending, later, settings, m
     assert Act.objects.filter(verb="answers removed").count() == 1
 
 
-def code_of(judge) -> str:
-    return re.search(r"[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", judge.get("link").text)[0]
-
-
 def test_the_link_page_shows_link_qr_code_and_code(judge):
     page = judge.get("link").text
     assert f"http://testserver/j/{judge.token}/" in page
     assert "data:image/svg+xml" in page
-    assert code_of(judge) == code_of(judge)
-    code = code_of(judge)
+    code = re.search(r"[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", page)[0]
+    assert code == judge.code
     stored = str(Judge.objects.filter(name=judge.name).values().get())
     assert code not in stored
     assert code.replace("-", "") not in stored
@@ -221,7 +206,7 @@ def test_the_code_removes_what_this_judge_gave_and_nothing_else(judge, visit, cl
     for visitor in (judge, other):
         visitor.answer("left")
         visitor.answer("unknown-left")
-    page = client.post("/withdraw", {"code": spelt(code_of(judge))})
+    page = client.post("/withdraw", {"code": spelt(judge.code)})
     assert "You have withdrawn" in page.text
     for model in (Answer, Pair, Consent, UnknownArea):
         field = "pair__judge" if model is Answer else "judge"
@@ -235,7 +220,7 @@ def test_the_code_removes_what_this_judge_gave_and_nothing_else(judge, visit, cl
 
 
 def test_it_works_when_the_study_is_closed_and_twice(judge, study, client):
-    code = code_of(judge)
+    code = judge.code
     judge.answer("left")
     editing.close_study(study)
     for _ in range(2):
@@ -259,7 +244,7 @@ def test_the_form_speaks_the_language_of_the_judge(judge, language, words):
     assert words in page.text
     sent = {"code": "AAAA", "language": page.context["language"]}
     assert f'<html lang="{language}"' in judge.client.post("/withdraw", sent).text
-    sent["code"] = code_of(judge)
+    sent["code"] = judge.code
     assert f'<html lang="{language}"' in judge.client.post("/withdraw", sent).text
 
 

@@ -108,7 +108,7 @@ def test_the_page_shows_groups_and_figures(with_figures, page):
     [picture] = shown.context["pictures"]
     assert picture.alt.startswith(f"Scatter of the risk of {len(fit.map)} areas against income.")
     assert page(with_figures, "picture", picture.name).status_code == 200
-    assert shown.context["not_cause"] in shown.content.decode()
+    assert shown.context["not_cause"] in shown.text
     assert page(with_figures, "figures", by="nothing", column="<b>").context["by"] == "town"
     with CaptureQueriesContext(connection) as queries:
         page(with_figures, "figures")
@@ -132,7 +132,7 @@ def test_what_is_chosen_is_shown_in_the_briefing(with_figures, clients, page):
     assert clients["owner"].post(where, given).status_code == 302
     hold(run)
     files.FitFiles.objects.filter(fit=run).update(briefing='<p>Two pages.</p><nav aria-labelledby="contents">')
-    briefing = page(run, "briefing").content.decode()
+    briefing = page(run, "briefing").text
     assert "Results by town" in briefing
     assert "Beside income" in briefing
     assert clients["owner"].post(where, {"weighted_by": "equal", "remove": ["income"]}).status_code == 302

@@ -39,10 +39,10 @@ def test_the_map_is_the_populations_until_another_is_asked_for(differ_run, page,
     fit = differing[0].fit
     maps = {"": fit.areas, "panel": fit.seen_by("panel").areas}
     for view, table in maps.items():
-        html = page(differ_run, **({"view": view} if view else {})).content.decode()
+        html = page(differ_run, **({"view": view} if view else {})).text
         assert risks(html, table_rows) == written(table)
         assert View(view or "population").shows in html
-    html = page(differ_run, judge=JUDGE).content.decode()
+    html = page(differ_run, judge=JUDGE).text
     assert risks(html, table_rows) == written(fit.judge_map(JUDGE))
     assert f"the view of judge {JUDGE} alone" in html
     assert f"judge={JUDGE}&amp;k=10&amp;area=3" in html, "links keep the view"
@@ -50,31 +50,31 @@ def test_the_map_is_the_populations_until_another_is_asked_for(differ_run, page,
 
 @pytest.mark.parametrize("query", [{"judge": "nobody"}, {"judge": "a\0b"}, {"view": "pooled"}, {"judge": "x" * 500}])
 def test_a_view_that_is_not_there_is_left_out_of_the_map_and_refused_as_a_file(differ_run, page, query):
-    assert View.POPULATION.shows in page(differ_run, **query).content.decode()
+    assert View.POPULATION.shows in page(differ_run, **query).text
     assert page(differ_run, "download", "csv", **query).status_code == 404
 
 
 def test_an_area_is_described_on_the_map_that_is_shown(differ_run, page, differing):
     fit = differing[0].fit
     for query, table in (({}, fit.areas), ({"view": "panel"}, fit.seen_by("panel").areas)):
-        html = page(differ_run, "area", 3, **query).content.decode()
+        html = page(differ_run, "area", 3, **query).text
         assert written(table)[fit.map.names[3]] in html
         assert re.search(r'class="bell" d="M', html)
-    html = page(differ_run, "area", 3, judge=JUDGE).content.decode()
+    html = page(differ_run, "area", 3, judge=JUDGE).text
     assert written(fit.judge_map(JUDGE))[fit.map.names[3]] in html
     assert f"?judge={JUDGE}&amp;area=" in html
 
 
 def test_judges_maps_small_and_one_beside_the_populations(differ_run, page, differing, text_of):
     fit = differing[0].fit
-    html = page(differ_run, "judge_maps").content.decode()
+    html = page(differ_run, "judge_maps").text
     assert len(re.findall(r'<figure class="small-map">', html)) == 2 + len(fit.judges)
     order = re.findall(r"\?judge=(\w+)\">Judge", html)
     distance = dict(zip(fit.judges, np.median(fit.posterior["distance"], axis=(0, 1)), strict=True))
     assert order == sorted(fit.judges, key=lambda name: -distance[name])
     assert f"distance {distance[order[0]]:.2f}" in html
     assert "Judges’ views differ from the population’s by" in html
-    beside = text_of(page(differ_run, "judge_maps", judge=JUDGE).content.decode())
+    beside = text_of(page(differ_run, "judge_maps", judge=JUDGE).text)
     assert f"Judge {JUDGE} beside the population" in beside
     correlation = np.corrcoef(fit.areas["risk_median"], fit.judge_map(JUDGE)["risk_median"])[0, 1]
     assert f"Correlation {correlation:.3f}" in beside
@@ -82,17 +82,17 @@ def test_judges_maps_small_and_one_beside_the_populations(differ_run, page, diff
 
 
 def test_a_fit_of_judges_alike_has_no_judges_maps(run, page):
-    html = page(run, "judge_maps").content.decode()
+    html = page(run, "judge_maps").text
     assert "all judges share one map" in html
     assert "small-map" not in html
 
 
 def test_judges_maps_that_are_not_made_yet(differ_run, page):
     FitView.objects.all().delete()
-    assert "missing" in page(differ_run, "judge_maps").content.decode()
-    assert "Whose view" not in page(differ_run).content.decode()
+    assert "missing" in page(differ_run, "judge_maps").text
+    assert "Whose view" not in page(differ_run).text
     FitRun.objects.update(explained_at=None)
-    assert "come back in a minute" in page(differ_run, "judge_maps").content.decode()
+    assert "come back in a minute" in page(differ_run, "judge_maps").text
 
 
 def test_files_say_whose_view_they_are(differ_run, run, page, differing):
@@ -111,7 +111,7 @@ def test_files_say_whose_view_they_are(differ_run, run, page, differing):
     assert set(pd.read_parquet(io.BytesIO(b"".join(draws.streaming_content)))["view"]) == {"panel"}
     assert page(differ_run, "download", "parquet", judge=JUDGE).status_code == 404
     assert page(differ_run, "download", "replication", view="panel").status_code == 404
-    assert "?view=panel" in page(differ_run, "files").content.decode()
+    assert "?view=panel" in page(differ_run, "files").text
     pooled = b"".join(page(run, "download", "csv").streaming_content).decode()
     assert "view" not in pooled.splitlines()[0]
 
@@ -120,7 +120,7 @@ def test_what_a_verdict_advises_is_a_button(answered, keep, made, clients, page)
     ground = {"subject": "judges", "grade": "care", "text": "Judges differ.", "remedies": [asdict(DIFFER)]}
     run = keep(answered, findings=made["spatial"].findings | {"verdict": {"grounds": [ground]}})
     address = reverse("fits:remedy", args=[answered.slug, run.number])
-    html = page(run).content.decode()
+    html = page(run).text
     assert f'action="{address}"' in html
     assert f'name="remedy" value="{DIFFER.option}"' in html
     response = clients["teammate"].post(address, {"remedy": DIFFER.option})

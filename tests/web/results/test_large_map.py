@@ -24,23 +24,23 @@ def large(run):
 
 
 def test_the_table_comes_a_page_at_a_time(large, page, table_rows, monkeypatch):
-    everything = table_rows(page(large).content.decode())
+    everything = table_rows(page(large).text)
     assert len(everything) == 16
     monkeypatch.setattr(risk_map, "A_PAGE", 5)
-    parts = [table_rows(page(large, page=number).content.decode()) for number in (1, 2, 3, 4)]
+    parts = [table_rows(page(large, page=number).text) for number in (1, 2, 3, 4)]
     assert [len(each) for each in parts] == [5, 5, 5, 1]
     assert [row for part in parts for row in part] == everything
-    assert table_rows(page(large, page=99).content.decode()) == parts[-1]
+    assert table_rows(page(large, page=99).text) == parts[-1]
 
 
 def test_the_numbers_are_those_of_the_other_page(run, page, table_rows):
-    small = table_rows(page(run, sort="-sd").content.decode())
+    small = table_rows(page(run, sort="-sd").text)
     Tile.objects.create(study=run.study, level=3, x=0, y=0, content=b"")
-    assert table_rows(page(run, sort="-sd").content.decode()) == small
+    assert table_rows(page(run, sort="-sd").text) == small
 
 
 def test_areas_are_found_by_name(large, page, table_rows):
-    found = page(large, q="ward 2").content.decode()
+    found = page(large, q="ward 2").text
     assert len(table_rows(found)) == 4
     assert all(row[1].startswith("Ward 2") for row in table_rows(found))
     assert "4 of 16 areas" in found
@@ -51,25 +51,25 @@ def test_the_table_can_be_that_of_one_region(large, page, table_rows):
     inside.update(region="Elm")
     large.study.areas.exclude(position__in=(1, 4, 9)).update(region="Ash")
     gazetteer.cache_clear()
-    html = page(large, region="Elm", sort="-sd").content.decode()
+    html = page(large, region="Elm", sort="-sd").text
     assert sorted(row[1] for row in table_rows(html)) == sorted(inside.values_list("name", flat=True))
     assert "region=Elm" in html.split('id="table"')[1]
-    assert len(table_rows(page(large, region="Elsewhere").content.decode())) == 16
+    assert len(table_rows(page(large, region="Elsewhere").text)) == 16
 
 
 def test_an_area_is_drawn_among_its_neighbours(large, page):
     large.study.areas.filter(position=5).update(region="Ward")
-    html = page(large, area=5).content.decode()
+    html = page(large, area=5).text
     drawn = html.split('class="around"')[1].split("</svg>")[0]
     fills = layer_makers(large.rows, {}, read_findings(large, "between", "grouping"))["risk"]().fills
     assert re.findall(r'fill="(#\w+)"', drawn)[-1] == fills[5]
     assert set(re.findall(r"<text[^>]*>([^<]+)<", drawn)) == {"1.2", "2.1", "2.3", "3.2"}
     assert {fills[at] for at in (1, 4, 6, 9)} <= set(re.findall(r'fill="(#\w+)"', drawn))
-    assert page(large).content.decode().count('class="around"') == 0
+    assert page(large).text.count('class="around"') == 0
 
 
 def test_the_page_holds_no_shape_and_works_without_a_script(large, page):
-    html = page(large, area=3).content.decode()
+    html = page(large, area=3).text
     assert "data-area" not in html
     assert re.search(r'<img id="picture" src="[^"]+map.svg\?layer=risk"', html)
     assert large.rows[3]["name"] in html.split('id="detail"')[1].split("</section>")[0]
@@ -78,7 +78,7 @@ def test_the_page_holds_no_shape_and_works_without_a_script(large, page):
 @pytest.mark.parametrize("name", ["risk", "sd", "rank", "width", "top10"])
 def test_the_picture_has_every_area_in_its_colour(large, page, name):
     layer = layer_makers(large.rows, {})[name]()
-    picture = page(large, "map_picture", layer=name).content.decode()
+    picture = page(large, "map_picture", layer=name).text
     for shade, colour in enumerate(layer.colours):
         drawn = re.search(rf'<path d="([^"]+)" fill="{colour}"', picture)
         assert (drawn[1].count("M") if drawn else 0) == layer.classes.count(shade)
@@ -92,9 +92,9 @@ def test_a_layer_that_is_not_there_is_not_drawn(large, page):
 
 
 def test_the_table_of_areas_is_read_once(large, page, table_rows):
-    first = table_rows(page(large).content.decode())
+    first = table_rows(page(large).text)
     with CaptureQueriesContext(connection) as queries:
-        assert table_rows(page(large).content.decode()) == first
+        assert table_rows(page(large).text) == first
         page(large, "map_picture", layer="risk")
         page(large, "convergence")
     assert not [each["sql"] for each in queries if '"rows"' in each["sql"]]

@@ -51,10 +51,10 @@ def test_a_stranger_reads_what_the_link_shows(run, link, stranger):
 
 def test_it_shows_neither_judges_nor_answers(run, link, stranger):
     at = link()
-    said = "".join(stranger.get(at(name)).content.decode() for name in ("page", *PARTS))
+    said = "".join(stranger.get(at(name)).text for name in ("page", *PARTS))
     for judge in run.study.judges.values_list("name", flat=True):
         assert judge not in said
-    assert run.study.slug not in stranger.get(at()).content.decode()
+    assert run.study.slug not in stranger.get(at()).text
     assert 'href="/studies/' not in said
 
 
@@ -62,7 +62,7 @@ def test_it_shows_neither_judges_nor_answers(run, link, stranger):
 def test_it_shows_only_what_was_chosen(link, stranger, part):
     at = link(shows=[each for each in PARTS if each != part])
     assert stranger.get(at(part)).status_code == 404
-    assert reverse(f"reading:{part}", args=["x"]).rsplit("/", 1)[1] not in stranger.get(at()).content.decode()
+    assert reverse(f"reading:{part}", args=["x"]).rsplit("/", 1)[1] not in stranger.get(at()).text
 
 
 def over(run):
@@ -92,18 +92,18 @@ def test_a_link_that_is_over_is_answered_like_one_that_never_was(run, link, stra
         gone = stranger.get(at(name))
         assert gone.status_code == never.status_code == 404
         assert gone.content == never.content
-    assert run.version.title not in never.content.decode()
+    assert run.version.title not in never.text
 
 
 def test_a_password_opens_it_and_a_wrong_one_does_not(run, link, stranger):
     at = link(password=HORSE)
     shut = stranger.get(at())
     assert shut.status_code == 200
-    assert run.version.title not in shut.content.decode()
+    assert run.version.title not in shut.text
     assert [stranger.get(at(part)).status_code for part in PARTS] == [404] * 3
     assert stranger.post(at(), {"password": STAPLE}).status_code == 403
     assert stranger.post(at(), {"password": HORSE}).status_code == 302
-    assert run.version.title in stranger.get(at()).content.decode()
+    assert run.version.title in stranger.get(at()).text
     assert [stranger.get(at(part)).status_code for part in PARTS] == [200] * 3
     assert ReadingLink.objects.get().password.count(HORSE) == 0
     for _ in range(12):
@@ -117,7 +117,7 @@ def test_the_cookie_of_one_link_opens_no_other(link, stranger):
     stranger.post(one(), {"password": HORSE})
     for cookie in stranger.cookies.values():
         cookie["path"] = "/"
-    assert "password" in stranger.get(other()).content.decode().lower()
+    assert "password" in stranger.get(other()).text.lower()
     assert stranger.get(other("map")).status_code == 404
 
 
@@ -136,7 +136,7 @@ def test_researchers_make_and_revoke_links_and_the_log_knows(run, clients, stran
     made = clients["owner"].post(where, given).context["made"]
     path = "/r/" + made.split("/r/")[1]
     assert stranger.get(path).status_code == 200
-    assert made.split("/r/")[1].strip("/") not in clients["owner"].get(where).content.decode(), "shown once"
+    assert made.split("/r/")[1].strip("/") not in clients["owner"].get(where).text, "shown once"
     kept = ReadingLink.objects.get()
     clients["owner"].post(reverse("results:revoke_link", args=[run.study.slug, run.number]), {"link": kept.pk})
     assert stranger.get(path).status_code == 404

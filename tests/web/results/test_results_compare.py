@@ -60,7 +60,7 @@ def test_fits_that_disagree_about_the_leader_say_so(three, page, text_of):
         for row in other.rows:
             row["risk_median"] = {leader: 8.0, rival: height}.get(row["name"], row["risk_median"])
         other.save()
-        text = text_of(page(first, "compare", **{"with": "2"}).content.decode())
+        text = text_of(page(first, "compare", **{"with": "2"}).text)
         said.append(re.search(r"areas of highest risk are the same\. (.*?) The fits use different answers", text)[1])
     assert (leader in said[0], rival in said[0]) == (True, False)
     assert (leader in said[1], rival in said[1]) == (True, True)
@@ -81,9 +81,7 @@ def test_the_largest_changes_are_the_librarys(three, page, made, text_of):
         spread = 2 * 1.96 * np.hypot(each.base["risk_sd"], each.other["risk_sd"])
         assert (low + high, high - low) == pytest.approx((2 * area["change"], spread), abs=0.011)
     assert (other.alike.same_top, other.alike.top) == (library.same_top, library.top)
-    assert f"{library.same_top} of the {library.top} areas of highest risk are the same" in text_of(
-        response.content.decode()
-    )
+    assert f"{library.same_top} of the {library.top} areas of highest risk are the same" in text_of(response.text)
 
 
 def test_maps_share_one_scale(compared, risks):
@@ -111,7 +109,7 @@ def test_points_of_the_scatter_lie_where_the_risks_are():
 
 
 def test_fits_of_other_answers_say_so(three, page, text_of):
-    text = text_of(page(three[0], "compare", **{"with": ["2", "3"]}).content.decode())
+    text = text_of(page(three[0], "compare", **{"with": ["2", "3"]}).text)
     here, there = (run.record.data.used for run in three[:2])
     assert f"The fits use different answers: {here} comparisons here, {there} there." in text
     assert text.count("Both fits use the same answers.") == 1
@@ -120,11 +118,11 @@ def test_fits_of_other_answers_say_so(three, page, text_of):
 def test_a_fit_under_way_refreshes_the_page(answered, keep, page):
     run = keep(answered)
     keep(answered, status="running", progress=0.4, rows=[], info={})
-    html = page(run, "compare", **{"with": "2"}).content.decode()
+    html = page(run, "compare", **{"with": "2"}).text
     assert 'hx-trigger="every 3s"' in html
     assert "40 %" in html
     FitRun.objects.filter(number=2).update(status="failed", said="No answers are left.")
-    html = page(run, "compare", **{"with": "2"}).content.decode()
+    html = page(run, "compare", **{"with": "2"}).text
     assert "hx-trigger" not in html
     assert "No answers are left." in html
 

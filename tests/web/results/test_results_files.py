@@ -40,7 +40,7 @@ def comparisons_in(archive: bytes) -> str:
 
 def test_the_briefing_is_shown_in_a_sandbox(run, page):
     response = page(run, "briefing")
-    assert "Briefing" in response.content.decode()
+    assert "Briefing" in response.text
     policy = response["Content-Security-Policy"]
     assert "sandbox" in policy
     assert "allow-scripts" not in policy
@@ -55,11 +55,11 @@ def test_own_words_are_in_every_briefing_at_once(run, clients, page):
     words = {"author": "A. <Hill>", "next_steps": "Visit.\n\nThen decide."}
     address = reverse("results:words", args=[run.study.slug, run.number])
     assert clients["teammate"].post(address, words).status_code == 302
-    html = page(run, "briefing").content.decode()
+    html = page(run, "briefing").text
     assert "A. &lt;Hill&gt;" in html
     assert "<p>Visit.</p><p>Then decide.</p>" in html
     assert "old" not in html
-    assert "A. &lt;Hill&gt;" in page(run, "files").content.decode(), "the form keeps them"
+    assert "A. &lt;Hill&gt;" in page(run, "files").text, "the form keeps them"
 
 
 def test_no_briefing_before_what_follows_is_written(run, page):
@@ -81,7 +81,7 @@ def test_a_briefing_that_is_not_written_yet(answered, keep, page):
     FitFiles.objects.update(briefing="")
     assert page(run, "briefing").status_code == 404
     assert page(run, "download", "pdf").status_code == 409
-    assert "being written" in page(run, "files").content.decode()
+    assert "being written" in page(run, "files").text
 
 
 def test_a_picture_is_an_image_and_no_page(run, page):
@@ -144,7 +144,7 @@ def test_a_replication_archive_after_a_judge_withdrew(run, page):
     Answer.objects.filter(pair__judge=Pair.objects.first().judge).delete()
     response = page(run, "download", "replication")
     assert response.status_code == 409
-    assert "a judge withdrew" in response.content.decode()
+    assert "a judge withdrew" in response.text
 
 
 @pytest.mark.parametrize("kind", ["exe", "CSV", "0"])
@@ -186,9 +186,9 @@ def streets(run) -> BaseMap:
 
 
 def test_a_briefing_has_streets_only_when_they_are_switched_on(run, streets, page, clients):
-    assert CREDIT not in page(run, "briefing").content.decode()
+    assert CREDIT not in page(run, "briefing").text
     clients["owner"].post(f"/studies/{run.study.slug}/base-map", {"act": "results", "on": "on"})
-    html = page(run, "briefing").content.decode()
+    html = page(run, "briefing").text
     front, picture, annex = html.index("Front"), html.index('src="data:image/svg+xml,'), html.index("Annex")
     assert front < picture < html.index(CREDIT) < annex
     svg = unquote(unescape(html[picture:].split('"')[1]))
@@ -196,13 +196,13 @@ def test_a_briefing_has_streets_only_when_they_are_switched_on(run, streets, pag
     assert svg.count('fill="#') > len(run.rows)  # the ground, and every area
     assert svg.index(ROAD) < svg.index("fill-opacity") < svg.index("</svg>")
     assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
-    assert CREDIT in page(run, "briefing", download="").content.decode()
+    assert CREDIT in page(run, "briefing", download="").text
 
 
 def test_a_study_without_a_base_map_has_the_briefing_as_it_was(run, streets, page):
     BaseMap.objects.update(in_results=True)
     Study.objects.update(base_map=None)
-    assert page(run, "briefing").content.decode() == f"<main>Front{ANNEX}Annex</nav></main>"
+    assert page(run, "briefing").text == f"<main>Front{ANNEX}Annex</nav></main>"
 
 
 def test_a_briefing_begins_its_annex_where_streets_are_put_in(made, undrawn):

@@ -41,7 +41,7 @@ def test_every_number_is_the_librarys(answered, keep, made, page, table_rows, te
     if name == "clusters":
         table = table.assign(cluster=fit.best.labels, placed=fit.best.placed)
     order = np.argsort(-table["risk_median"].to_numpy(), kind="stable")
-    html = page(run, k="3").content.decode()
+    html = page(run, k="3").text
     shown = table_rows(html)
     assert len(shown) == len(table)
     for place, (area, cells) in enumerate(zip(order, shown, strict=True), start=1):
@@ -80,7 +80,7 @@ def test_every_area_has_the_colour_and_the_words_of_its_value(run, page, made, l
     expected = [
         (row["name"], write(row), colours[each]) for (_, row), each in zip(table.iterrows(), classes, strict=True)
     ]
-    html = page(run, layer=layer).content.decode()
+    html = page(run, layer=layer).text
     assert areas_on(html) == expected
     script = json.loads(re.search(r'<script id="layers" type="application/json">(.*?)</script>', html)[1])
     assert script[layer]["texts"] == [text for _, text, _ in expected]
@@ -89,7 +89,7 @@ def test_every_area_has_the_colour_and_the_words_of_its_value(run, page, made, l
 
 
 def test_ranks_are_darkest_at_the_top(run, page, made):
-    shown = areas_on(page(run, layer="rank").content.decode())
+    shown = areas_on(page(run, layer="rank").text)
     ranks = made["spatial"].fit.areas["rank"].to_numpy()
     fills = {fill for (_, _, fill), rank in zip(shown, ranks, strict=True) if rank <= 5}
     assert len(fills) == 1
@@ -99,7 +99,7 @@ def test_ranks_are_darkest_at_the_top(run, page, made):
 def test_clusters_have_a_layer_with_their_probabilities(answered, keep, page, made):
     run = keep(answered, "clusters")
     best = made["clusters"].fit.best
-    shown = areas_on(page(run, layer="cluster").content.decode())
+    shown = areas_on(page(run, layer="cluster").text)
     own = [f"{cluster} ({percent(chance)})" for cluster, chance in zip(best.labels, best.probability, strict=True)]
     expected = [text if placed else f"no clear cluster: {text}" for text, placed in zip(own, best.placed, strict=True)]
     assert [text for _, text, _ in shown] == expected
@@ -107,21 +107,21 @@ def test_clusters_have_a_layer_with_their_probabilities(answered, keep, page, ma
 
 
 def test_a_fit_without_clusters_has_no_such_layer(run, page):
-    html = page(run, layer="cluster").content.decode()
+    html = page(run, layer="cluster").text
     assert 'value="cluster"' not in html
     assert 'value="risk" checked' in html
 
 
 def test_the_map_is_there_before_anything_is_explained(answered, keep, page):
     run = keep(answered, findings={"warnings": []}, explained_at=None)
-    html = page(run, area="0").content.decode()
+    html = page(run, area="0").text
     assert "This is being computed" in html
     assert '<option value="10" selected>' in html
     assert len(areas_on(html)) == 16
 
 
 def test_numbers_mark_the_ten_highest(run, page, made):
-    html = page(run).content.decode()
+    html = page(run).text
     assert re.search(r'<svg id="drawing" viewBox="-?\d+ -?\d+ \d+ \d+"', html), "scripts lay the map out by it"
     assert re.findall(r"<circle cx[^>]+/>\s*<text[^>]+>(\d+)</text>", html) == [str(each) for each in range(1, 11)]
 
@@ -133,13 +133,13 @@ def test_numbers_mark_the_ten_highest(run, page, made):
 )  # fmt: skip
 def test_the_table_sorts_without_a_script(run, page, made, table_rows, sort, column, falling):
     table = made["spatial"].fit.areas
-    names = [cells[1] for cells in table_rows(page(run, sort=sort).content.decode())]
+    names = [cells[1] for cells in table_rows(page(run, sort=sort).text)]
     values = table.set_index("name").loc[names, column].to_numpy()
     assert np.all(np.diff(values) <= 0) if falling else np.all(np.diff(values) >= 0)
 
 
 def test_the_table_sorts_by_name_and_says_how_it_is_sorted(run, page, table_rows):
-    html = page(run, sort="-name").content.decode()
+    html = page(run, sort="-name").text
     names = [cells[1] for cells in table_rows(html)]
     assert names == sorted(names, reverse=True)
     assert re.search(r'class="name" aria-sort="descending"><a href="\?k=10&amp;sort=name"', html)
@@ -147,7 +147,7 @@ def test_the_table_sorts_by_name_and_says_how_it_is_sorted(run, page, table_rows
 
 @pytest.mark.parametrize(("words", "count"), [("ward 2.", 4), ("W03", 1), ("WARD", 16), ("nowhere", 0), ("", 16)])
 def test_the_table_filters_without_a_script(run, page, words, count):
-    html = page(run, q=words).content.decode()
+    html = page(run, q=words).text
     assert len(re.findall(r"<tr data-row=\"\d+\" data-code=\"[^\"]+\" (?!hidden)", html)) == count
     assert f"{count} of 16 areas" in html
 
@@ -155,7 +155,7 @@ def test_the_table_filters_without_a_script(run, page, words, count):
 def test_an_area_by_link(run, page, made, said, areas, table_rows, text_of):
     fit, position = made["spatial"].fit, 5
     row = fit.areas.iloc[position]
-    html = page(run, area=str(position), layer="sd").content.decode()
+    html = page(run, area=str(position), layer="sd").text
     part = re.search(r'<section class="detail".*?</section>', html, re.S)[0]
     text = text_of(part)
     assert text.startswith(row["name"])
@@ -179,8 +179,8 @@ def test_an_area_by_link(run, page, made, said, areas, table_rows, text_of):
 
 
 def test_the_script_gets_the_same_words_of_an_area(run, page, text_of):
-    alone = page(run, "area", 5).content.decode()
-    within = page(run, area="5").content.decode()
+    alone = page(run, "area", 5).text
+    within = page(run, area="5").text
     words = text_of(alone)
     assert words in text_of(re.search(r'<section class="detail".*?</section>', within, re.S)[0])
     assert page(run, "area", 16).status_code == 404
@@ -190,7 +190,7 @@ def test_a_posterior_is_drawn_where_its_density_is_known(answered, keep, page, m
     density = [0.0, 200.0, 800.0, 0.0]
     areas = [{"density": density, "win_rate": 0.9, "win_low": 0.1, "win_high": 0.5} for _ in range(16)]
     found = {**made["spatial"].findings, "areas": areas, "risk_edges": [-4.0, -2.0, 0.0, 2.0, 4.0]}
-    html = page(keep(answered, findings=found), "area", 0).content.decode()
+    html = page(keep(answered, findings=found), "area", 0).text
     assert 'd="M0 96L40.0 96.0 120.0 72.0 200.0 0.0 280.0 96.0 320 96z"' in html
     assert "It was chosen more often (90 %) than this fit expects (10 % to 50 %)." in html
 
@@ -199,14 +199,14 @@ def test_names_cannot_break_the_page(run, page):
     run.study.areas.filter(position=0).update(name="<script>alert(1)</script>")
     run.rows[0]["name"] = "<script>alert(1)</script>"
     run.save()
-    html = page(run, area="0", q="<script>").content.decode()
+    html = page(run, area="0", q="<script>").text
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert" in html
 
 
 def test_a_page_carries_no_style_that_the_policy_forbids(run, page):
     response = page(run, area="0")
-    assert "style=" not in response.content.decode()
+    assert "style=" not in response.text
     assert "unsafe" not in response["Content-Security-Policy"]
 
 

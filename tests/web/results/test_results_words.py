@@ -10,7 +10,7 @@ from judgemap.study.assess.verdict import Verdict
 
 
 def test_a_fit_that_does_not_converge_says_what_to_do(run, page, made, text_of):
-    html = text_of(page(run, "convergence").content.decode())
+    html = text_of(page(run, "convergence").text)
     fit = made["spatial"].fit
     assert fit.warnings
     assert "Not yet." in html
@@ -23,7 +23,7 @@ def test_a_fit_that_converges(run, page, text_of):
     run.findings["warnings"] = []
     run.info["diagnostics"] |= {"rhat_max": 1.004, "ess_bulk_min": 812.3, "ess_tail_min": 700.0}
     run.save()
-    html = text_of(page(run, "convergence").content.decode())
+    html = text_of(page(run, "convergence").text)
     assert "Yes." in html
     assert "1.004 good (at most 1.01)" in html
     assert "812 good (at least 400)" in html
@@ -32,7 +32,7 @@ def test_a_fit_that_converges(run, page, text_of):
 def test_the_worst_areas_are_listed(run, page, made, table_rows):
     draws = made["spatial"].fit.posterior["risk"]
     order = np.argsort(ess_bulk(draws), kind="stable")[:10]
-    rows = table_rows(page(run, "convergence").content.decode())
+    rows = table_rows(page(run, "convergence").text)
     names = made["spatial"].fit.map.names
     assert [row[0] for row in rows] == [names[area] for area in order]
     assert [row[1] for row in rows] == [f"{value:.3f}" for value in rhat(draws)[order]]
@@ -49,9 +49,9 @@ def test_checks(answered, keep, page, made, text_of, table_rows):
         {"words": "left", "observed": 962, "expected": 907.4, "low": 875, "high": 937.5, "p": 0.001},
     ]
     run = keep(answered, findings={"checks": checks, "areas": areas, "part_words": "Half of it."})
-    html = page(run, "checks").content.decode()
+    html = page(run, "checks").text
     assert "Use with care" in html, "in a word, with a link to the reasons"
-    assert "Verdict: use with care" in page(run, "map").content.decode()
+    assert "Verdict: use with care" in page(run, "map").text
     assert "Unusual: left (p = 0.001)." in html
     assert "Half of it." in html, "what of a large map was checked"
     assert table_rows(html) == [
@@ -79,8 +79,8 @@ def test_pages_load_nothing_heavy():
 def test_the_verdict_is_the_librarys_whole_on_the_map_and_short_on_every_tab(answered, keep, page, made, text_of):
     run = keep(answered)
     verdict = Verdict.from_dict(made["spatial"].findings["verdict"])
-    text = text_of(page(run, "map").content.decode())
+    text = text_of(page(run, "map").text)
     assert f"Verdict: {verdict.headline.lower()}." in text
     assert all(each.text in text for each in verdict.reasons)
     for tab in ("checks", "convergence", "files"):
-        assert verdict.headline in text_of(page(run, tab).content.decode()), "in short, with a link to the map"
+        assert verdict.headline in text_of(page(run, tab).text), "in short, with a link to the map"

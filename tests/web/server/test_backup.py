@@ -16,20 +16,11 @@ from judgemap.web.server import backup
 from judgemap.web.server.backup import Key, make_key
 from judgemap.web.studies.models import Study
 
-pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def data(transactional_db, django_db_blocker, settings, tmp_path):
-    """A data folder, and permission to open scratch databases besides the test's own."""
-    settings.DATA = tmp_path / "data"
-    settings.DATA.mkdir()
-    with django_db_blocker.unblock():
-        yield settings.DATA
+pytestmark = pytest.mark.usefixtures("scratch")
 
 
 @pytest.fixture
-def made(judge, tmp_path, data):
+def made(scratch, judge, tmp_path):
     """A backup of a study with a judge and two answers."""
     for outcome in ("left", "tie"):
         judge.answer(outcome)

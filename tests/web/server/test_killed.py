@@ -12,21 +12,17 @@ from django.core.management import call_command
 from judgemap.web.server import backup
 from judgemap.web.studies.log import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
 WORDS = "a reason that was typed in confidence"
 
 
-@pytest.fixture(autouse=True)
-def folder(transactional_db, django_db_blocker, settings, tmp_path) -> Path:
-    """A folder with a data folder, a key and its lock, beside a database with something confidential in it."""
+@pytest.fixture
+def folder(scratch, tmp_path) -> Path:
+    """A folder with a data folder and one for backups, beside a database with something confidential in it."""
     if backup.connection.vendor != "sqlite":
         pytest.skip("a fork cannot share its parent's connection to PostgreSQL")
-    settings.DATA = tmp_path / "data"
-    for each in (settings.DATA, tmp_path / "backups"):
-        each.mkdir()
+    (tmp_path / "backups").mkdir()
     record(None, None, "noted", {"words": WORDS})
-    with django_db_blocker.unblock():
-        yield tmp_path
+    return tmp_path
 
 
 def die(*_: object, **__: object) -> None:

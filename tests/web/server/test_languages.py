@@ -41,19 +41,19 @@ def test_an_entry_of_the_catalogue_changes_a_page(clients, in_french):
     in_french(
         **{"Your studies": "Vos études", "Make your first study": "Créer votre première étude", "Account": "Compte"}
     )
-    page = clients["owner"].get("/studies/", headers={"accept-language": "fr-CA, en;q=0.5"}).content.decode()
+    page = clients["owner"].get("/studies/", headers={"accept-language": "fr-CA, en;q=0.5"}).text
     assert '<html lang="fr" dir="ltr">' in page
     assert "<h1>Vos études</h1>" in page
     assert ">Compte</a>" in page
     assert "Researchers" in page, "what is not translated stays English"
-    english = clients["owner"].get("/studies/", headers={"accept-language": "en"}).content.decode()
+    english = clients["owner"].get("/studies/", headers={"accept-language": "en"}).text
     assert "<h1>Your studies</h1>" in english
 
 
 def test_a_language_that_is_not_offered_to_researchers_is_not_begun(clients, settings):
     """Judges can read French, researchers cannot yet: their page is English, and says that it is."""
     assert settings.RESEARCHERS_LANGUAGES == ["en"]
-    page = clients["owner"].get("/studies/", headers={"accept-language": "fr"}).content.decode()
+    page = clients["owner"].get("/studies/", headers={"accept-language": "fr"}).text
     assert '<html lang="en" dir="ltr">' in page
     assert "<h1>Your studies</h1>" in page
 
@@ -75,13 +75,11 @@ def test_a_sentence_made_in_python_is_translated_whole(clients, owned, in_french
         }
     )
     french = {"accept-language": "fr"}
-    page = clients["owner"].post(f"/studies/{owned.slug}/delete", {"title": "no"}, headers=french).content.decode()
+    page = clients["owner"].post(f"/studies/{owned.slug}/delete", {"title": "no"}, headers=french).text
     assert f"Tapez le titre exactement : {owned.version.title}" in page
     address = f"/studies/{owned.slug}/dashboard/judges"
-    assert "Aucune réponse encore." in clients["owner"].get(address, headers=french).content.decode()
-    assert (
-        "Nobody has answered yet" in clients["owner"].get(address, headers={"accept-language": "en"}).content.decode()
-    )
+    assert "Aucune réponse encore." in clients["owner"].get(address, headers=french).text
+    assert "Nobody has answered yet" in clients["owner"].get(address, headers={"accept-language": "en"}).text
 
 
 def marked(tree: ast.AST) -> Iterator[str]:

@@ -19,30 +19,14 @@ from judgemap.web.studies.editing import set_end
 from judgemap.web.studies.log import verify_log
 from judgemap.web.studies.models import Act, BaseMap, BaseMapTile, Study
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.usefixtures("scratch")
 WORDS = "nine plain words that nobody else would think of"
 
 
 @pytest.fixture(autouse=True)
-def _scratch(transactional_db, django_db_blocker, settings, tmp_path):
-    """A data folder, and permission to open scratch databases besides the test's own."""
-    settings.DATA = tmp_path / "data"
-    settings.DATA.mkdir()
+def _folder(tmp_path):
     (tmp_path / "backups").mkdir()
     backups._TRY_AGAIN.clear()
-    with django_db_blocker.unblock():
-        yield
-
-
-@pytest.fixture
-def later(monkeypatch):
-    """Let some days pass."""
-
-    def go(days: float) -> None:
-        now = timezone.now() + timedelta(days=days)
-        monkeypatch.setattr(timezone, "now", lambda: now)
-
-    return go
 
 
 def answers_in(path, key: Key | None = None) -> int:

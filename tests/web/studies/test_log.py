@@ -15,7 +15,7 @@ from judgemap.web.studies.models import Act, LogHead
 def test_acts_are_listed_with_who_and_when(owned, clients):
     clients["teammate"].post(f"/studies/{owned.slug}/status", {"act": "pause"})
     clients["owner"].post(f"/studies/{owned.slug}/status", {"act": "open"})
-    page = clients["owner"].get(f"/studies/{owned.slug}/log").content.decode()
+    page = clients["owner"].get(f"/studies/{owned.slug}/log").text
     assert page.index("<strong>open</strong>") < page.index("<strong>paused</strong>")
     assert "teammate@example.org" in page
     assert "the server or its command line" in page
@@ -44,7 +44,7 @@ def test_the_definition_is_handed_out_as_it_is_read(owned, clients):
     from judgemap.study.data.definition import parse_definition
 
     response = clients["owner"].get(f"/studies/{owned.slug}/study.toml")
-    assert parse_definition(tomllib.loads(response.content.decode())) == definition_of(owned)
+    assert parse_definition(tomllib.loads(response.text)) == definition_of(owned)
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ def url(study):
 
 
 def test_it_draws_every_area_and_edge_without_a_script(owned, clients):
-    page = clients["owner"].get(url(owned)).content.decode()
+    page = clients["owner"].get(url(owned)).text
     assert page.count('class="area"') == 16
     assert Drawing.objects.get(study=owned).paths in page
     assert sum(line.count("L") for line in clients["owner"].get(url(owned)).context["map"].lines.values()) == 24
@@ -50,7 +50,7 @@ def test_points_of_areas_lie_inside_their_squares(owned, clients):
 def test_two_areas_are_joined_and_parted(draft, clients):
     assert (0, 5) not in edges(draft)
     response = clients["owner"].post(url(draft), {"a": "0", "b": "5"}, follow=True)
-    assert "Ward 1.1 and Ward 2.2 are now neighbours." in response.content.decode()
+    assert "Ward 1.1 and Ward 2.2 are now neighbours." in response.text
     assert (0, 5) in edges(draft)
     clients["owner"].post(url(draft), {"a": "5", "b": "0"})
     assert (0, 5) not in edges(draft)
@@ -69,7 +69,7 @@ def test_the_script_gets_json(draft, clients):
 def test_parts_without_a_line_between_them_are_named(draft, clients):
     for neighbour in ("1", "4"):
         clients["owner"].post(url(draft), {"a": "0", "b": neighbour})
-    page = " ".join(clients["owner"].get(url(draft)).content.decode().split())
+    page = " ".join(clients["owner"].get(url(draft)).text.split())
     assert "The map is in 2 separate parts; without any neighbour: Ward 1.1." in page
 
 
@@ -186,13 +186,13 @@ def test_tiles_are_handed_out_to_those_who_may_see_the_study(large, clients):
 
 def test_the_page_of_a_large_map_is_small(large, clients):
     page = get(clients["owner"], "map", large.slug)
-    assert "16 areas and 24 pairs of neighbours" in page.content.decode()
+    assert "16 areas and 24 pairs of neighbours" in page.text
     assert b"data-area=" not in page.content
     assert b"<option" not in page.content
     assert b"studies/extract.js" in page.content, "a base map is uploaded here in parts, too"
     picture = get(clients["owner"], "picture", large.slug, large.pk)
     assert picture.headers["Content-Type"] == "image/svg+xml"
-    assert picture.content.decode().count("<path") == 1
+    assert picture.text.count("<path") == 1
 
 
 def test_two_areas_of_a_large_map_are_joined_by_name_or_id(large, clients):
@@ -213,4 +213,4 @@ def test_two_areas_of_a_large_map_are_joined_by_name_or_id(large, clients):
 def test_what_is_no_area_is_said_beside_the_field(large, clients, a, b, words):
     page = clients["owner"].post(reverse("studies:map", args=[large.slug]), {"a": a, "b": b})
     assert page.status_code == 400
-    assert words in page.content.decode()
+    assert words in page.text

@@ -16,7 +16,7 @@ from judgemap.web.studies.models import Act, Draft, Drawing, Study, StudyVersion
 
 
 def act(client, study, what):
-    return client.post(f"/studies/{study.slug}/status", {"act": what}, follow=True).content.decode()
+    return client.post(f"/studies/{study.slug}/status", {"act": what}, follow=True).text
 
 
 def test_what_cannot_be_is_said_and_not_done(draft, clients):
@@ -36,7 +36,7 @@ def test_closing_asks_first_and_can_be_undone(owned, clients, judge):
         owned.refresh_from_db()
         assert owned.status == "closed"
     assert "cannot become open" in act(clients["owner"], owned, "open")
-    assert f"/studies/{owned.slug}/reopen" in clients["owner"].get(f"/studies/{owned.slug}/").content.decode()
+    assert f"/studies/{owned.slug}/reopen" in clients["owner"].get(f"/studies/{owned.slug}/").text
     assert clients["owner"].post(f"/studies/{owned.slug}/reopen").status_code == 302
     owned.refresh_from_db()
     assert (owned.status, owned.closed_at) == ("open", None)
@@ -47,9 +47,9 @@ def test_closing_asks_first_and_can_be_undone(owned, clients, judge):
 def test_a_study_whose_answers_were_removed_stays_closed(owned, clients):
     editing.close_study(owned)
     Study.objects.filter(pk=owned.pk).update(answers_removed_at=timezone.now())
-    page = clients["owner"].get(f"/studies/{owned.slug}/").content.decode()
+    page = clients["owner"].get(f"/studies/{owned.slug}/").text
     assert f"/studies/{owned.slug}/reopen" not in page
-    refused = clients["owner"].post(f"/studies/{owned.slug}/reopen", follow=True).content.decode()
+    refused = clients["owner"].post(f"/studies/{owned.slug}/reopen", follow=True).text
     assert "were removed, so it stays closed" in refused
     owned.refresh_from_db()
     assert owned.status == "closed"
@@ -91,7 +91,7 @@ def test_what_is_done_to_a_study_that_is_gone_is_refused_in_a_sentence(owned, cl
     }[who]
     response = clients["owner"].post(f"/studies/{owned.slug}/{path}", fields, follow=True)
     assert response.status_code in (200, 400)
-    assert "was deleted or made again meanwhile" in response.content.decode()
+    assert "was deleted or made again meanwhile" in response.text
 
 
 def test_the_overview_counts(owned, clients, judge):
@@ -112,11 +112,11 @@ def test_the_overview_knows_the_last_answer(owned, clients, judge, visit):
 
 
 def test_a_researcher_sees_own_and_shared_studies_only(owned, clients):
-    assert "Wards" in clients["owner"].get("/studies/").content.decode()
-    shared = clients["teammate"].get("/studies/").content.decode()
+    assert "Wards" in clients["owner"].get("/studies/").text
+    shared = clients["teammate"].get("/studies/").text
     assert "Wards" in shared
     assert "shared with you" in shared
-    assert "Wards" not in clients["stranger"].get("/studies/").content.decode()
+    assert "Wards" not in clients["stranger"].get("/studies/").text
 
 
 def test_it_asks_for_a_sign_in(clients):
@@ -125,8 +125,8 @@ def test_it_asks_for_a_sign_in(clients):
 
 
 def test_studies_are_found_by_title(owned, clients):
-    assert "Wards" in clients["owner"].get("/studies/", {"q": "WARD"}).content.decode()
-    nothing = clients["owner"].get("/studies/", {"q": "zebra\0<b>"}).content.decode()
+    assert "Wards" in clients["owner"].get("/studies/", {"q": "WARD"}).text
+    nothing = clients["owner"].get("/studies/", {"q": "zebra\0<b>"}).text
     assert "No title contains “zebra&lt;b&gt;”" in nothing
     assert "Show all" in nothing
 
@@ -134,8 +134,8 @@ def test_studies_are_found_by_title(owned, clients):
 def test_a_page_that_is_not_there_leads_home(clients):
     lost = clients["owner"].get("/nothing/here")
     assert lost.status_code == 404
-    assert 'href="/studies/"' in lost.content.decode()
-    assert 'href="/"' in clients["anonymous"].get("/nothing/here").content.decode()
+    assert 'href="/studies/"' in lost.text
+    assert 'href="/"' in clients["anonymous"].get("/nothing/here").text
 
 
 def test_the_title_must_be_typed(owned, clients):
@@ -154,7 +154,7 @@ def test_a_deleted_study_is_out_of_sight_and_can_come_back(owned, clients, judge
     clients["owner"].post(f"/studies/{owned.slug}/delete", {"title": " Wards "})
     for name in ("owner", "teammate"):
         assert clients[name].get(f"/studies/{owned.slug}/").status_code == 404
-    assert "Bring it back" in clients["owner"].get("/studies/").content.decode()
+    assert "Bring it back" in clients["owner"].get("/studies/").text
     assert judge.answer("left", pair=open_pair).status_code != 200
     assert clients["stranger"].post(f"/studies/{owned.slug}/undelete").status_code == 404
     clients["owner"].post(f"/studies/{owned.slug}/undelete")

@@ -40,13 +40,13 @@ def test_an_edit_of_an_older_version_is_not_taken(owned, clients):
     clients["owner"].post(url(owned), TEXTS | {"based_on": "1"})
     response = clients["teammate"].post(url(owned), TEXTS | {"based_on": "1", "title": "Mine"})
     assert response.status_code == 400
-    assert "Someone else has changed this study." in response.content.decode()
+    assert "Someone else has changed this study." in response.text
     owned.refresh_from_db()
     assert owned.version.title == "Wards again"
 
 
 def test_a_preview_stores_nothing_and_runs_nothing(owned, clients):
-    page = clients["owner"].post(url(owned), TEXTS | {"preview": "yes"}).content.decode()
+    page = clients["owner"].post(url(owned), TEXTS | {"preview": "yes"}).text
     assert "<strong>example</strong>" in page
     assert "<script>alert" not in page
     owned.refresh_from_db()
@@ -55,7 +55,7 @@ def test_a_preview_stores_nothing_and_runs_nothing(owned, clients):
 
 def test_the_preview_beside_a_field_is_clean(clients):
     response = clients["stranger"].post("/markdown", {"text": "*a* <img src=x onerror=alert(1)> [b](javascript:c)"})
-    assert response.content.decode() == "<p><em>a</em> &lt;img src=x onerror=alert(1)&gt; [b](javascript:c)</p>\n"
+    assert response.text == "<p><em>a</em> &lt;img src=x onerror=alert(1)&gt; [b](javascript:c)</p>\n"
     assert clients["anonymous"].post("/markdown", {"text": "a"}).status_code == 302
     assert clients["owner"].get("/markdown").status_code == 405
 
@@ -64,7 +64,7 @@ def test_a_translation_is_read_by_judges(owned, clients, visit):
     judge = visit(agreed=False)
     fields = {"question": "Quel secteur ?", "consent": "D'accord.", "based_on": "1"}
     assert clients["owner"].post(f"{url(owned)}/fr", fields).status_code == 302
-    assert "Quel secteur ?" in judge.get(**{"Accept-Language": "fr"}).content.decode()
+    assert "Quel secteur ?" in judge.get(**{"Accept-Language": "fr"}).text
     before = owned.version.translations
     owned.refresh_from_db()
     assert owned.version.translations == before | {"fr": {"question": "Quel secteur ?", "consent": "D'accord."}}
@@ -73,14 +73,14 @@ def test_a_translation_is_read_by_judges(owned, clients, visit):
 def test_judges_choose_a_language_only_when_what_matters_is_translated(owned, clients, visit):
     judge = visit(agreed=False)
     clients["owner"].post(f"{url(owned)}/fr", {"question": "Quel secteur ?", "based_on": "1"})
-    page = judge.get(**{"Accept-Language": "fr"}).content.decode()
+    page = judge.get(**{"Accept-Language": "fr"}).text
     assert 'lang="en"' in page
     assert 'value="fr"' not in page
     judge.post("language", language="fr")
-    assert 'lang="en"' in judge.get().content.decode()
-    overview = clients["owner"].get(f"/studies/{owned.slug}/").content.decode()
+    assert 'lang="en"' in judge.get().text
+    overview = clients["owner"].get(f"/studies/{owned.slug}/").text
     assert "Judges cannot read the study in French yet" in overview
-    beside = clients["owner"].get(f"{url(owned)}/fr").content.decode()
+    beside = clients["owner"].get(f"{url(owned)}/fr").text
     assert "Still to translate: consent" in beside
     assert "Which ward has the LOWER rate?" in beside, "the source stands beside the translation"
 
@@ -130,7 +130,7 @@ def test_an_open_link_comes_and_goes(owned, clients):
     clients["owner"].post(judging_url(owned), GOOD | {"access": "open"})
     owned.refresh_from_db()
     code = owned.join_code
-    assert f"/s/{code}/" in clients["owner"].get(f"/studies/{owned.slug}/").content.decode()
+    assert f"/s/{code}/" in clients["owner"].get(f"/studies/{owned.slug}/").text
     assert clients["anonymous"].get(f"/s/{code}/").status_code == 200
     clients["owner"].post(judging_url(owned), GOOD)
     assert clients["anonymous"].get(f"/s/{code}/").status_code == 404
@@ -153,7 +153,7 @@ def test_judges_and_briefings_show_who_asks(owned, clients, client):
     kept = Imprint.objects.get(study=study)
     assert Image.open(io.BytesIO(kept.logo)).size == (300, 30)
     link = joining.invite(study, 1)[0].token
-    said = client.get(f"/j/{link}/").content.decode()
+    said = client.get(f"/j/{link}/").text
     for each in ("Town &lt;Council&gt;", "hill@town.example", "<strong>little</strong>", "data:image/png;base64,"):
         assert each in said
     assert Act.objects.filter(study=study, verb="imprint").exists()

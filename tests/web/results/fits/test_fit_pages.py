@@ -35,7 +35,7 @@ def send(judged, clients):
 
 
 def text(response) -> str:
-    return " ".join(response.content.decode().split())
+    return " ".join(response.text.split())
 
 
 def test_one_button_is_enough(judged, send, page, make_fit):

@@ -215,10 +215,10 @@ def test_a_fit_says_that_answers_it_counts_were_withdrawn_since(judged, ask_fit,
     leave(judged.judge_names[0])
     owner, here = clients["owner"], f"/studies/{judged.slug}/fits/"
     for page in ("", "1/map", "1/checks", "1/files"):
-        assert 'class="notice warn withdrawn"' in owner.get(here + page).content.decode(), page
-    assert "download/replication" not in owner.get(f"{here}1/files").content.decode()
-    assert "have withdrawn since" in owner.get(f"{here}1/briefing").content.decode()
-    assert 'class="notice warn withdrawn"' not in owner.get(f"{here}2/map").content.decode(), "it left that judge out"
+        assert 'class="notice warn withdrawn"' in owner.get(here + page).text, page
+    assert "download/replication" not in owner.get(f"{here}1/files").text
+    assert "have withdrawn since" in owner.get(f"{here}1/briefing").text
+    assert 'class="notice warn withdrawn"' not in owner.get(f"{here}2/map").text, "it left that judge out"
     run.refresh_from_db()
     other.refresh_from_db()
     assert (run.withdrawn, other.withdrawn) == (1, 0)

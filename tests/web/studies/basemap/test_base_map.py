@@ -61,10 +61,10 @@ def test_an_extract_becomes_a_base_map(made):
 
 
 def test_the_page_shows_progress_while_a_worker_makes_it(owned, upload, osm, clients):
-    page = upload(osm).content.decode()
+    page = upload(osm).text
     assert "Next in the queue." in page
     BaseMap.objects.update(status="running", progress=0.4, said="Reading the lines.", heard_at=timezone.now())
-    part = clients["teammate"].get(f"/studies/{owned.slug}/base-map/news").content.decode()
+    part = clients["teammate"].get(f"/studies/{owned.slug}/base-map/news").text
     assert "Reading the lines." in part
     assert 'value="0.400"' in part
     assert "another base map for this study is being made" in news(upload(osm))[0].lower()
@@ -122,7 +122,7 @@ def test_a_bad_extract_leaves_the_study_as_it_was(made, upload, carry_out, clien
     assert "damaged or cut short" in job.said
     made.refresh_from_db()
     assert made.base_map_id == before
-    assert "damaged or cut short" in clients["owner"].get(f"/studies/{made.slug}/map").content.decode()
+    assert "damaged or cut short" in clients["owner"].get(f"/studies/{made.slug}/map").text
     assert not ExtractPart.objects.exists()
 
 
@@ -181,9 +181,9 @@ def test_what_the_reader_writes_is_checked(monkeypatch):
 def test_the_dashboard_and_the_results_show_it_only_when_switched_on(made, clients):
     page = f"/studies/{made.slug}/dashboard"
     address = f"/studies/{made.slug}/base-map/{made.base_map_id}.svg"
-    assert address not in clients["owner"].get(page).content.decode()
+    assert address not in clients["owner"].get(page).text
     clients["owner"].post(f"/studies/{made.slug}/base-map", {"act": "results", "on": "on"})
-    shown = clients["owner"].get(page).content.decode()
+    shown = clients["owner"].get(page).text
     assert f'href="{address}"' in shown
     assert CREDIT in shown
     picture = clients["teammate"].get(address)

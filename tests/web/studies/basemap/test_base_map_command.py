@@ -1,8 +1,9 @@
 """`judgemap study basemap`: what it says of good extracts and of bad ones, a sentence each."""
 
+from functools import partial
+
 import pytest
 from town_making import CREDIT, pbf_bomb, town
-from typer.testing import CliRunner
 
 from judgemap.cli.study import app
 from judgemap.errors import StudyError
@@ -10,16 +11,9 @@ from judgemap.web.studies.models import BaseMap, BaseMapTile
 
 
 @pytest.fixture
-def basemap(owned, read_here, data_folder):
-    """Run the command on the study, and return what it says; its mistakes are raised."""
-
-    def run(*words: str) -> str:
-        result = CliRunner().invoke(app, ["basemap", owned.slug, *words, "--data", str(data_folder)])
-        if result.exception is not None:
-            raise result.exception
-        return result.output
-
-    return run
+def basemap(owned, read_here, run_command):
+    """Run the command on the study."""
+    return partial(run_command, app, "basemap", owned.slug)
 
 
 def test_a_base_map_is_made_and_removed(basemap, tmp_path):

@@ -109,9 +109,9 @@ def test_a_draft_is_made_in_two_steps(clients, people, make, monkeypatch):
     monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
     uploaded = send(clients["owner"], collection())["Location"]
     page = clients["owner"].get(uploaded)
-    assert "4 areas in wards.geojson" in page.content.decode()
-    assert "Ward &lt;0&gt;" in page.content.decode()
-    assert '<path d="M' in page.content.decode()
+    assert "4 areas in wards.geojson" in page.text
+    assert "Ward &lt;0&gt;" in page.text
+    assert '<path d="M' in page.text
     assert page.context["form"].initial == {"id": "code", "name": "ward"}
     response = make(uploaded)
     study = Study.objects.get()
@@ -119,8 +119,8 @@ def test_a_draft_is_made_in_two_steps(clients, people, make, monkeypatch):
     assert (study.owner, study.status, study.version.title) == (people["owner"], "draft", "Hidden harm")
     assert [area.code for area in study.areas.order_by("position")] == ["W0", "W1", "W2", "W3"]
     assert sorted(edge.origin for edge in study.edges.all()) == ["border", "border", "bridge"]
-    assert "was joined to the nearest" in response.content.decode()
-    assert "Storing the areas" not in response.content.decode(), "what was told last on the way is no result"
+    assert "was joined to the nearest" in response.text
+    assert "Storing the areas" not in response.text, "what was told last on the way is no result"
     assert study.version.source["id"] == "code"
     assert [act.verb for act in study.acts.order_by("pk")] == ["created", "map read"]
 
@@ -129,7 +129,7 @@ def test_a_button_pressed_twice_makes_one_draft(clients, uploaded, carry_out):
     first, second = (clients["owner"].post(uploaded, CHOSEN)["Location"] for _ in range(2))
     assert first == second
     page = clients["owner"].get(first)
-    assert "Next in the queue." in page.content.decode()
+    assert "Next in the queue." in page.text
     assert clients["owner"].get(first, headers={"HX-Request": "true"}).status_code == 200
     carry_out(Draft.objects.get())
     assert Study.objects.count() == 1
@@ -143,14 +143,14 @@ def test_nobody_else_sees_or_stops_a_draft(clients, uploaded):
         assert getattr(clients["stranger"], method)(page).status_code == 404
     assert clients["owner"].post(f"{address}cancel")["Location"] == uploaded
     assert Draft.objects.get().status == "cancelled"
-    assert "Cancelled" in clients["owner"].get(address).content.decode()
+    assert "Cancelled" in clients["owner"].get(address).text
 
 
 def test_a_draft_that_fails_says_why_and_leads_back(clients, uploaded, carry_out):
     address = clients["owner"].post(uploaded, CHOSEN)["Location"]
     Upload.objects.update(content=b"no longer a map")
     carry_out(Draft.objects.get())
-    page = clients["owner"].get(address).content.decode()
+    page = clients["owner"].get(address).text
     assert "is not what its ending" in page
     assert f'href="{uploaded}"' in page
     assert clients["owner"].get(uploaded).context["form"].initial["title"] == "Hidden harm"
@@ -160,7 +160,7 @@ def test_a_draft_that_fails_says_why_and_leads_back(clients, uploaded, carry_out
 def test_a_coordinate_system_that_does_not_exist_is_named_by_the_worker(clients, uploaded, carry_out):
     address = clients["owner"].post(uploaded, CHOSEN | {"crs": "EPSG:999999"})["Location"]
     carry_out(Draft.objects.get())
-    page = clients["owner"].get(address).content.decode()
+    page = clients["owner"].get(address).text
     assert "EPSG:999999" in page
     assert "The draft was not made" in page
     assert not Study.objects.exists()
@@ -168,7 +168,7 @@ def test_a_coordinate_system_that_does_not_exist_is_named_by_the_worker(clients,
 
 
 def test_one_can_go_back_from_the_map_and_make_the_draft_again(clients, uploaded, make):
-    page = make(uploaded).content.decode()
+    page = make(uploaded).text
     assert f'href="{uploaded}"' in page
     first = Study.objects.get()
     clients["owner"].post(
@@ -225,7 +225,7 @@ def test_a_study_that_is_opened_meanwhile_stays_with_its_answers(clients, upload
     Meanwhile(monkeypatch, happens)
     page = make(uploaded, contiguity="rook")
     assert page.context["study"].pk != first.pk
-    assert "so it stays as it is, and this is a separate draft." in page.content.decode()
+    assert "so it stays as it is, and this is a separate draft." in page.text
     first.refresh_from_db()
     assert (first.status, first.slug, Answer.objects.filter(pair__judge__study=first).count()) == (
         "open",
@@ -285,7 +285,7 @@ def test_a_draft_that_is_made_again_keeps_its_base_map(clients, uploaded, make):
     again = make(uploaded, name="code", title="Second thoughts")
     study = again.context["study"]
     assert (study.base_map.file, study.base_map.tiles.count()) == ("town.osm", 1)
-    assert "Judges see streets and places from <strong>town.osm</strong>" in again.content.decode()
+    assert "Judges see streets and places from <strong>town.osm</strong>" in again.text
     assert BaseMap.objects.count() == 1
 
 
@@ -295,14 +295,14 @@ def test_a_draft_whose_areas_changed_says_that_its_base_map_is_gone(clients, upl
     Upload.objects.update(content=collection(((0, 0), (1, 0), (2, 0), (30, 0))))
     again = make(uploaded)
     assert again.context["study"].base_map is None
-    assert "base map from town.osm no longer covers all the areas. Upload" in again.content.decode()
+    assert "base map from town.osm no longer covers all the areas. Upload" in again.text
     assert not BaseMapTile.objects.exists()
 
 
 def test_a_draft_that_is_made_again_while_its_base_map_is_made_says_so(clients, uploaded, make):
     study = make(uploaded).context["study"]
     BaseMap.objects.create(study=study, file="town.osm", credit="© Me")
-    assert "base map from town.osm was still being made. Upload" in make(uploaded).content.decode()
+    assert "base map from town.osm was still being made. Upload" in make(uploaded).text
 
 
 def with_base_map(study: Study) -> None:
@@ -313,7 +313,7 @@ def with_base_map(study: Study) -> None:
 
 def test_rows_that_are_no_areas_are_listed_and_settled(clients, make):
     step = send(clients["owner"], odd_collection())["Location"]
-    page = clients["owner"].get(step).content.decode()
+    page = clients["owner"].get(step).text
     assert "1 row has no outline" in page
     assert "1 row has the same outline as an earlier row" in page
     assert "1 row is a sliver" in page or "slivers" in page
@@ -346,8 +346,8 @@ def test_a_file_without_a_place_gets_guesses(clients, make):
     step = send(clients["owner"], content, "wards.topojson")["Location"]
     page = clients["owner"].get(step)
     assert page.context["form"].initial["place"] == "EPSG:27700"
-    assert "United Kingdom" in page.content.decode()
-    assert "Is this the right place?" in page.content.decode()
+    assert "United Kingdom" in page.text
+    assert "Is this the right place?" in page.text
     refused = clients["owner"].post(step, CHOSEN | {"place": ""})
     assert list(refused.context["form"].errors) == ["crs"]
     make(step, place="EPSG:27700")
@@ -359,7 +359,7 @@ def test_the_coordinates_of_a_drawing_are_called_that(clients):
     """As in us-atlas's counties-albers-10m.json, whose coordinates are pixels of a picture 975 by 610 wide."""
     content = topology(300, 600, (0, 0), (300, 0), (600, 0))
     step = send(clients["owner"], content, "drawing.json")["Location"]
-    assert "it may be a drawing" in clients["owner"].get(step).content.decode()
+    assert "it may be a drawing" in clients["owner"].get(step).text
     assert list(clients["owner"].post(step, CHOSEN).context["form"].errors) == ["crs"]
 
 
@@ -371,9 +371,9 @@ def test_another_layer_can_be_chosen(clients, make, tmp_path):
         frame = geopandas.GeoDataFrame({"code": codes, "ward": codes}, geometry=squares, crs="EPSG:4326")
         frame.to_file(path, layer=name)
     step = send(clients["owner"], path.read_bytes(), "map.gpkg")["Location"]
-    assert "3 areas in map.gpkg" in clients["owner"].get(step).content.decode()
+    assert "3 areas in map.gpkg" in clients["owner"].get(step).text
     clients["owner"].post(step, {"look": "yes", "layer": "districts"})
-    assert "2 areas in map.gpkg" in clients["owner"].get(step).content.decode()
+    assert "2 areas in map.gpkg" in clients["owner"].get(step).text
     make(step)
     assert Study.objects.get().areas.count() == 2
 
@@ -387,7 +387,7 @@ def test_a_study_toml_fills_in_the_rest(clients, make):
     version = Study.objects.get().version
     assert (version.title, version.recommended, version.maximum, version.ties) == ("Renamed", 7, 9, False)
     assert version.thanks == "Thank you"
-    back = clients["owner"].get(f"/studies/{Study.objects.get().slug}/study.toml").content.decode()
+    back = clients["owner"].get(f"/studies/{Study.objects.get().slug}/study.toml").text
     assert parse_definition(tomllib.loads(back)).recommended == 7
 
 
@@ -523,7 +523,7 @@ def test_a_map_that_says_where_it_is_is_shown_on_the_world(clients, tmp_path):
     page = clients["owner"].get(step)
     assert page.context["form"].places[0][1:] == (96.5, 58.9)
     assert page.context["found"].stated.km == pytest.approx(400, rel=0.05)
-    assert "31.1° north, 83.5° west" in page.content.decode()
+    assert "31.1° north, 83.5° west" in page.text
 
 
 def test_degrees_in_a_file_that_says_metres_are_asked_about(clients, tmp_path):
@@ -537,7 +537,7 @@ def test_degrees_in_a_file_that_says_metres_are_asked_about(clients, tmp_path):
 def test_one_missing_name_keeps_the_names(clients, make, tmp_path):
     step = send(clients["owner"], frame(tmp_path, ward=["North", None, "South", "West"]), "map.gpkg")["Location"]
     assert clients["owner"].get(step).context["form"].initial["name"] == "ward"
-    page = make(step).content.decode()
+    page = make(step).text
     assert sorted(area.name for area in Study.objects.get().areas.all()) == ["North", "South", "W1", "West"]
     assert "These areas have no name, so their ids are used" in page
 
@@ -553,7 +553,7 @@ def test_a_kmz_is_read_like_a_kml(clients, make):
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("doc.kml", kml)
     step = send(clients["owner"], packed.getvalue(), "wards.kmz")["Location"]
-    assert "3 areas in wards.kmz" in clients["owner"].get(step).content.decode()
+    assert "3 areas in wards.kmz" in clients["owner"].get(step).text
     make(step, id="", name="Name")
     assert [area.name for area in Study.objects.get().areas.order_by("position")] == ["Ward 0", "Ward 1", "Ward 2"]
 
@@ -570,4 +570,4 @@ def test_a_kmz_is_read_like_a_kml(clients, make):
 def test_what_cannot_be_a_map_is_refused_with_what_to_do(clients, name, content, words):
     page = send(clients["owner"], content, name)
     assert page.status_code == 400
-    assert words in html.unescape(page.content.decode())
+    assert words in html.unescape(page.text)
