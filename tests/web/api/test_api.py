@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import runpy
-from datetime import timedelta
 from pathlib import Path
 
 import geopandas
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 import judgemap as jm
 from judgemap.study.data.definition import parse_definition
 from judgemap.study.fit.settings import SETTINGS
-from judgemap.web.api import access, cursor, endpoints
+from judgemap.web.api import access, endpoints
 from judgemap.web.api.endpoints import api
 from judgemap.web.api.models import SCOPES, ApiToken
 from judgemap.web.results.models import FitRun
@@ -264,8 +263,7 @@ def test_rubbish_as_a_token(owned, header):
         assert response.status_code in (401, 429)
 
 
-def test_judges_links_and_codes_are_nowhere(fitted, judge, program, monkeypatch):
-    monkeypatch.setattr(cursor, "AGE", timedelta(0))  # by default the last seconds' answers are not handed out yet
+def test_judges_links_and_codes_are_nowhere(fitted, judge, program):
     reader = program()
     text = "".join(reader.get(path).content.decode("latin-1") for path in NEEDS)
     assert judge.name in text

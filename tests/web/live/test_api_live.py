@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from judgemap.web.api.cursor import AGE
+from judgemap.web.judge.models import COMMITTED_AFTER
 
 pytestmark = pytest.mark.slow
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "api.md"
@@ -66,7 +66,7 @@ def test_a_reader_among_many_writers(server, areas):
     def play_all() -> None:
         with ThreadPoolExecutor(6) as pool:
             list(pool.map(play, judges))
-        time.sleep(AGE.total_seconds())
+        time.sleep(COMMITTED_AFTER.total_seconds())
         done.set()
 
     players = threading.Thread(target=play_all)
@@ -92,7 +92,7 @@ def test_the_python_example_of_the_documentation_runs(server, areas, tmp_path):
     judge.agree()
     for _ in range(5):
         judge.answer(judge.pair()["pair"], "left")
-    time.sleep(AGE.total_seconds())
+    time.sleep(COMMITTED_AFTER.total_seconds())
     code = re.search(r"```python\n(import os.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)[1]
     code = code.replace("https://study.example.org", server.address).replace("/wards", f"/{slug}")
     environment = server.environment() | {"JUDGEMAP_TOKEN": make_token(server, slug)}
