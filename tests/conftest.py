@@ -55,6 +55,30 @@ def reference() -> dict[str, np.ndarray]:
     return {column: np.array([float(row[column]) for row in rows]) for column in ("mean", "sd", "ess", "mcse_mean")}
 
 
+@pytest.fixture(scope="session")
+def study():
+    """A simulated study on Chicago's map: its areas, its data, and the true risk."""
+    import judgemap as jm
+
+    return jm.simulate_study(np.random.default_rng(1), jm.chicago())
+
+
+@pytest.fixture(scope="session")
+def rough(study):
+    """A fit with too few draws, as its warnings say."""
+    import judgemap as jm
+
+    return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200, as_in_paper=True)
+
+
+@pytest.fixture(scope="session")
+def rough_clusters(study):
+    """A short run of the clustering model on the same comparisons."""
+    import judgemap as jm
+
+    return jm.fit_clusters(study.data, study.areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
+
+
 @pytest.fixture(scope="module")
 def chromium():
     """A real browser; its tests carry the markers slow and browser."""

@@ -79,12 +79,6 @@ def read_page():
     return Document
 
 
-@pytest.fixture(scope="session")
-def study():
-    """A simulated study on Chicago's map."""
-    return jm.simulate_study(np.random.default_rng(1), jm.chicago())
-
-
 def settled(fit):
     """Return a fit as if it had many draws: nothing to warn about."""
     well = {"rhat_max": 1.002, "ess_bulk_min": 900.0, "ess_bulk_min_of": "α²", "ess_tail_min": 800.0, "clusters": None}
@@ -97,20 +91,8 @@ def as_settled():
 
 
 @pytest.fixture(scope="session")
-def rough(study):
-    """A fit with too few draws, as its warnings say."""
-    return jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200, as_in_paper=True)
-
-
-@pytest.fixture(scope="session")
 def fit(rough):
     return settled(rough)
-
-
-@pytest.fixture(scope="session")
-def rough_clusters(study):
-    """A short run of the clustering model on the same comparisons."""
-    return jm.fit_clusters(study.data, study.areas, seed=1, chains=2, warmup=100, draws=100, thin=2)
 
 
 @pytest.fixture(scope="session")

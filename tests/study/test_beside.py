@@ -1,5 +1,6 @@
 """Results by district and figures beside the map, against what can be worked out by hand."""
 
+from dataclasses import replace
 from functools import partial
 
 import geopandas
@@ -18,18 +19,11 @@ from judgemap.study.fit.result import load_fit
 
 
 @pytest.fixture(scope="module")
-def fit() -> jm.Fit:
-    areas, data = jm.example_study(seed=1)
-    table = pd.DataFrame(
-        {
-            "id": areas.ids,
-            "side": ["North" if int(each) < 30 else "South" for each in areas.ids],
-            "people": [100 * int(each) for each in areas.ids],
-            "flat": [7] * len(areas),
-        }
-    )
-    areas = areas.with_figures(table)
-    return jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=100)
+def fit(rough) -> jm.Fit:
+    numbers = [int(each) for each in rough.map.ids]
+    sides = ["North" if each < 30 else "South" for each in numbers]
+    table = {"id": rough.map.ids, "side": sides, "people": [100 * each for each in numbers], "flat": 7}
+    return replace(rough, map=rough.map.with_figures(pd.DataFrame(table)))
 
 
 def test_a_group_is_the_weighted_mean_of_its_areas_in_every_draw(fit):

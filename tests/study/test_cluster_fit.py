@@ -37,14 +37,14 @@ def rows_of_areas(strengths, comparisons, winner_is="lower", seed=1):
 
 
 @pytest.fixture(scope="module")
-def study():
+def planted():
     noise = np.random.default_rng(2).normal(scale=0.3, size=24)
     return rows_of_areas(np.array([-3.0, 0.0, 3.0])[TRUE] + noise, 3000)
 
 
 @pytest.fixture(scope="module")
-def fit(study):
-    areas, data = study
+def fit(planted):
+    areas, data = planted
     return jm.fit_clusters(data, areas, seed=1, **SHORT)
 
 
@@ -62,8 +62,8 @@ def test_cluster_one_is_the_highest_risk(fit):
     assert (np.diff(medians) < 0).all()
 
 
-def test_direction_turns_the_order_round(study):
-    areas, data = study
+def test_direction_turns_the_order_round(planted):
+    areas, data = planted
     higher = replace(data, winner_is="higher")
     fit = jm.fit_clusters(higher, areas, seed=1, chains=4, warmup=300, draws=40, thin=2)
     assert (fit.best.labels[-8:] == 1).all()
@@ -111,18 +111,18 @@ def test_a_stuck_chain_would_be_said(fit):
     assert "differs by up to 0.40 between them" in words[0]
 
 
-def test_a_sampler_that_breaks_down_is_reported_in_a_sentence(study, monkeypatch):
+def test_a_sampler_that_breaks_down_is_reported_in_a_sentence(planted, monkeypatch):
     def fails(*_):
         raise FloatingPointError("the precision is not positive definite")
 
     monkeypatch.setattr(clusters, "draw_strengths", fails)
-    areas, data = study
+    areas, data = planted
     with pytest.raises(jm.StudyError, match=r"the fit broke down .*not positive definite.*try the other sampler"):
         jm.fit_clusters(data, areas, seed=1, sampler="gibbs", **SHORT)
 
 
-def test_a_map_in_two_parts(study):
-    areas, data = study
+def test_a_map_in_two_parts(planted):
+    areas, data = planted
     edges = [edge for edge in areas.graph.edges.tolist() if edge != [11, 12]]
     apart = jm.Areas(areas.ids, areas.names, AreaGraph(24, edges))
     fit = jm.fit_clusters(data, apart, seed=1, chains=2, warmup=50, draws=50)
@@ -138,22 +138,22 @@ def test_a_map_in_two_parts(study):
         ({"affinity": "decay", "length": -1.0}, "the length scale must be a positive number, received -1.0"),
     ],
 )
-def test_bad_settings(study, settings, sentence):
-    areas, data = study
+def test_bad_settings(planted, settings, sentence):
+    areas, data = planted
     with pytest.raises(jm.StudyError, match=sentence):
         jm.fit_clusters(data, areas, seed=1, **settings)
 
 
-def test_an_isolated_area_is_named(study):
-    areas, data = study
+def test_an_isolated_area_is_named(planted):
+    areas, data = planted
     edges = [edge for edge in areas.graph.edges.tolist() if 5 not in edge]
     alone = jm.Areas(areas.ids, areas.names, AreaGraph(24, edges))
     with pytest.raises(jm.StudyError, match="'Area 5' has no neighbour to share a cluster with"):
         jm.fit_clusters(data, alone, seed=1)
 
 
-def test_sensitivity(study, fit):
-    areas, data = study
+def test_sensitivity(planted, fit):
+    areas, data = planted
     asked = []
 
     def refit(**changed):
@@ -221,16 +221,10 @@ def read_ring(folder):
     return jm.read_edges(folder / "edges.csv")
 
 
-@pytest.fixture(scope="module")
-def clustered():
-    areas, data = jm.example_study(seed=1)
-    return jm.fit_clusters(data, areas, seed=5, chains=2, warmup=100, draws=100)
-
-
 @pytest.mark.parametrize("n_clusters", [None, 2, 4])
-def test_no_area_below_the_average_is_shown_in_a_cluster_above_it(clustered, n_clusters):
-    shown = clustered.partition(n_clusters)
-    risk = clustered.areas["risk_median"].to_numpy()
+def test_no_area_below_the_average_is_shown_in_a_cluster_above_it(rough_clusters, n_clusters):
+    shown = rough_clusters.partition(n_clusters)
+    risk = rough_clusters.areas["risk_median"].to_numpy()
     levels = [shown.grouping.groups[label - 1].level for label in shown.labels]
     for area, level in enumerate(levels):
         if shown.placed[area]:
@@ -239,9 +233,9 @@ def test_no_area_below_the_average_is_shown_in_a_cluster_above_it(clustered, n_c
             assert not (level is Level.BELOW and risk[area] >= 0)
 
 
-def test_a_partition_has_its_probability(clustered):
-    shown = clustered.partition(2).grouping
-    assert shown.number_chance == pytest.approx(float(clustered.n_clusters.get(2, 0.0)))
+def test_a_partition_has_its_probability(rough_clusters):
+    shown = rough_clusters.partition(2).grouping
+    assert shown.number_chance == pytest.approx(float(rough_clusters.n_clusters.get(2, 0.0)))
     assert 0 <= shown.chance <= shown.number_chance
     assert 0.4 < shown.agreement <= 1
     assert sum(group.areas for group in shown.groups) == 77

@@ -122,15 +122,12 @@ KEYS = {"model", "made_by", "why", "prior", "hyperparameters", "sampler", "seed"
 
 
 @pytest.fixture(scope="module")
-def records():
-    areas, data = jm.example_study(seed=1)
-    quick = {"seed": 1, "chains": 2, "draws": 20}
+def records(study, rough_clusters):
+    areas, data = study.areas, study.data
+    quick = {"seed": 1, "chains": 2, "draws": 20, "as_in_paper": True}
     kernel = jm.prior_covariance(areas, "matern32", length=2.0 / 3.0)
-    fits = (
-        jm.fit_standard(data, areas, **quick, as_in_paper=True),
-        jm.fit_spatial(data, areas, covariance=kernel, alpha=2.0, **quick, as_in_paper=True),
-        jm.fit_clusters(data, areas, warmup=10, thin=1, **quick),
-    )
+    by_hand = jm.fit_spatial(data, areas, covariance=kernel, alpha=2.0, **quick)
+    fits = (jm.fit_standard(data, areas, **quick), by_hand, rough_clusters)
     return [replace(fit.record, notes=NOTES) for fit in fits]
 
 

@@ -100,25 +100,21 @@ def test_against_integration_by_hand():
         assert_allclose(values.mean(), truth, atol=4 * values.std() / np.sqrt(800))
 
 
-@pytest.fixture(scope="module")
-def study() -> tuple[jm.Fit, np.ndarray]:
-    """A fit, and counts that follow the truth it was simulated from."""
-    areas, data = jm.example_study(seed=1)
-    fit = jm.fit_spatial(data, areas, seed=1, as_in_paper=True, chains=2, draws=150)
+def counts_of(fit) -> np.ndarray:
+    """Counts that follow the fit's map."""
     rate = np.exp(-4 + 0.6 * fit.areas["risk_median"].to_numpy())
-    return fit, np.random.default_rng(1).poisson(2000 * rate)
+    return np.random.default_rng(1).poisson(2000 * rate)
 
 
-def with_columns(study, **columns) -> jm.Fit:
-    fit, y = study
+def with_columns(fit, **columns) -> jm.Fit:
     half = ["North" if place < 40 else "South" for place in range(77)]
-    cases = ["" if place % 2 else int(count) for place, count in enumerate(y)]
+    cases = ["" if place % 2 else int(count) for place, count in enumerate(counts_of(fit))]
     table = {"id": fit.map.ids, "cases": cases, "people": 2000, "half": half, "known": "", **columns}
     return replace(fit, map=fit.map.with_figures(pd.DataFrame(table)))
 
 
-def test_rates_of_every_area(study, tmp_path):
-    fit = with_columns(study)
+def test_rates_of_every_area(rough, tmp_path):
+    fit = with_columns(rough)
     told = jm.rates(fit, "cases", "people")
     assert (told.areas, told.per) == (39, 1000)
     table = told.table
@@ -130,8 +126,8 @@ def test_rates_of_every_area(study, tmp_path):
     assert {"risk_median", "rate_median", "cases_high"} <= set(pd.read_csv(path).columns)
 
 
-def test_cases_that_are_not_recorded_are_added(study):
-    fit = with_columns(study)
+def test_cases_that_are_not_recorded_are_added(rough):
+    fit = with_columns(rough)
     plain, more = jm.rates(fit, "cases", "people"), jm.rates(fit, "cases", "people", missed=(0.2, 0.6))
     ratio = more.table["rate_median"] / plain.table["rate_median"]
     assert 1.5 < ratio.median() < 1.85  # E 1/(1 − u) is 1.73, and its median 1.67
@@ -140,9 +136,9 @@ def test_cases_that_are_not_recorded_are_added(study):
     ).median()
 
 
-def test_districts_have_their_totals(study):
+def test_districts_have_their_totals(rough):
     known = [3000 if place < 40 else "" for place in range(77)]
-    fit = with_columns(study, known=known)
+    fit = with_columns(rough, known=known)
     plain = jm.rates(fit, "cases", "people").table
     table = jm.rates(fit, "cases", "people", by="half", totals="known").table
     assert_allclose(table["cases_median"][:40].sum(), 3000, rtol=0.03)
@@ -164,12 +160,12 @@ def test_districts_have_their_totals(study):
         ({"known": range(1000, 1077)}, {"by": "half", "totals": "known"}, "several numbers"),
     ],
 )
-def test_what_gives_no_rates(study, columns, options, said):
+def test_what_gives_no_rates(rough, columns, options, said):
     with pytest.raises(StudyError, match=said):
-        jm.rates(with_columns(study, **columns), "cases", "people", **options)
+        jm.rates(with_columns(rough, **columns), "cases", "people", **options)
 
 
-def test_counts_that_fall_are_refused(study):
-    _, y = study
+def test_counts_that_fall_are_refused(rough):
+    y = counts_of(rough)
     with pytest.raises(StudyError, match="fall as the judged risk rises"):
-        jm.rates(with_columns(study, cases=y.max() - y), "cases", "people")
+        jm.rates(with_columns(rough, cases=y.max() - y), "cases", "people")
