@@ -27,11 +27,13 @@ def test_what_is_compiled_serves_every_fit() -> None:
     def known() -> list[set[object]]:
         functions: tuple[Any, ...] = (
             spatial.take,
-            spatial.pass_pairs,
+            spatial.look,
+            spatial.log_likelihood,
             spatial.add_to_triangle,
             polyagamma.draw_each,
             clusters.advance,
-            judges.see,
+            judges.parameters,
+            judges.common,
             judges.travel,
             judges.redraw,
         )

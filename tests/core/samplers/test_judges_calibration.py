@@ -142,17 +142,17 @@ def to_coordinates(target, panel):
     x = np.array([values[scale.name] for scale in target.scales])
     q[part["scales"], 0] = linalg.solve_triangular(at.scale_factor, x - at.scale_mean, lower=True)
     point = parameters(target, q)
-    w = linalg.solve(at.V, panel.strengths)[:, None] / point.alpha
-    q[part["map"]] = (w - point.map.centre) / point.map.root
+    w = linalg.solve(at.V, panel.strengths)[:, None] / point.shared.alpha
+    q[part["map"]] = (w - point.shared.map.centre) / point.shared.map.root
     if target.model.parts.disagreement is not None:
         point = parameters(target, q)
-        v = linalg.solve(target.model.parts.disagreement.factor, panel.views.T) / point.sigma
+        v = linalg.solve(target.model.parts.disagreement.factor, panel.views.T) / point.shared.sigma
         seen = [V.T @ own for own, (_, V) in zip(v.T, at.views.each(layout.n_areas), strict=True)]
         q[part["views"]] = (np.concatenate(seen)[:, None] - point.views.centre) / point.views.root
-    if point.side is not None:
+    if target.model.parts.side:
         w = (panel.side - values["lean"])[:, None] / np.exp(values["log_side"] / 2)
         q[part["side"]] = (w - point.side.centre) / point.side.root
-    if point.attention is not None:
+    if target.model.parts.attention:
         w = (panel.attention - 1)[:, None] / np.exp(values["log_attention"] / 2)
         q[part["attention"]] = (w - point.attention.centre) / point.attention.root
     if target.model.parts.lapses:

@@ -9,7 +9,6 @@ from judgemap.core.model.outcomes import TieRule
 from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, communicability
 from judgemap.core.samplers.judges import hmc
 from judgemap.core.samplers.judges.hmc import sample_panel
-from judgemap.core.samplers.judges.target import gradient, parameters
 from judgemap.core.samplers.run import Plan
 from judgemap.core.simulate.misbehaviour import simulate_panel
 
@@ -32,7 +31,7 @@ def residual(target):
     """Return the root mean square, over views, of the mean slope that N(0, I) leaves."""
     rng = np.random.default_rng(5)
     q = target.noise(rng, 400)
-    slope = gradient(target, q, parameters(target, q)) + q
+    slope = hmc.look(target, q).residual
     return np.sqrt((slope[target.sections["views"]].mean(axis=1) ** 2).mean())
 
 

@@ -1,18 +1,21 @@
-"""The compiled passes over the judges' views against the same in NumPy, and slopes against differences."""
+"""The compiled posterior of a panel against its equations, slopes against differences, and moves of judges."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from cluster_exactness import plain
+from judges_quadrature import log_chances
 from scipy import stats
+from scipy.special import expit, logsumexp
 from synthetic import delaunay_map
 from test_judges_pilot import MAP, study
 
 from judgemap.core.model.judges import Parts, Reach
-from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.outcomes import TieRule, Wins
 from judgemap.core.samplers.judges import compiled, hmc, layout
-from judgemap.core.samplers.judges.target import gradient, log_density, parameters, roughness
+from judgemap.core.samplers.judges.target import parameters, roughness
+from judgemap.core.samplers.split_hmc import Split
 
 REACH = Reach.on(delaunay_map(12))
 PARTS = {
@@ -28,7 +31,6 @@ PARTS = {
     "reach": Parts(TieRule.RAO_KUPPER, reach=REACH),
     "all": Parts(TieRule.DAVIDSON, False, MAP, True, True, True, REACH),
 }
-PLAIN = [name for name in PARTS if name not in ("all", "reach")]
 
 
 def bent(parts, chains=5):
@@ -48,67 +50,127 @@ def bent(parts, chains=5):
 def in_double(monkeypatch):
     """More digits than views are kept with, which nobody else needs: in plain Python, as compiling takes seconds."""
     monkeypatch.setattr(layout, "PRECISION", np.float64)
-    slowly = plain(compiled, {})
-    for name in ("turn", "see", "pull"):
-        monkeypatch.setattr(compiled, name, getattr(slowly, name))
+
+    def use(changes):
+        slowly = plain(compiled, changes)
+        for name in ("turn", "parameters", "tell", "travel"):
+            monkeypatch.setattr(compiled, name, getattr(slowly, name))
+
+    use({})
+    return use
 
 
-@pytest.mark.parametrize("precision", [np.float64, np.float32])
-def test_rows_see_each_judges_own_map(request, precision):
-    """X(λ + σFVw) written out, with the V of every judge; and V is a basis of all that a judge's rows can see."""
-    if precision is np.float64:
-        request.getfixturevalue("in_double")
-    target = bent(PARTS["views"])
+def view_error(target):
+    """How far rows are from X(λ + σFVw) written out, with the V of every judge; V is a basis of all that they see."""
     point, rows = parameters(target, target.noise(np.random.default_rng(1), 3)), target.layout
     expected = []
     for k, (_, V) in enumerate(target.coordinates.views.each(rows.n_areas)):
-        assert V.dtype == precision
         own, mine = rows.met.rows(k), target.coordinates.views.coordinates(k)
         X = np.eye(rows.n_areas)[rows.first[own]] - np.eye(rows.n_areas)[rows.second[own]]
         design = X @ MAP.factor
         np.testing.assert_allclose(design @ V @ V.T, design, atol=1e-5)
         np.testing.assert_allclose(V.T @ V, np.eye(V.shape[1]), atol=1e-5)
-        expected.append(X @ point.strengths + point.sigma * (design @ V @ point.views.w[mine]))
-    np.testing.assert_allclose(point.e, np.concatenate(expected), atol=1e-10 if precision == np.float64 else 1e-4)
+        expected.append(X @ point.shared.strengths + point.shared.sigma * (design @ V @ point.views.w[mine]))
+    return np.abs(point.e - np.concatenate(expected)).max()
 
 
-@pytest.mark.parametrize("parts", PLAIN)
-def test_one_compiled_look_is_the_slope_and_the_density(parts):
+def test_rows_see_each_judges_own_map():
+    assert view_error(bent(PARTS["views"])) < 1e-4
+
+
+def test_rows_see_each_judges_own_map_to_the_last_digits(in_double):
+    assert view_error(bent(PARTS["views"])) < 1e-10
+    in_double({"by_view[j, c] = sigma[c] * w": "by_view[j, c] = sigma[c] * sigma[c] * w"})
+    assert view_error(bent(PARTS["views"])) > 0.1, "views scaled by their variance"
+
+
+def log_answers(target, point):
+    """The log-likelihood in the usual symbols; what judges may know is added up."""
+    rows, parts, judges = target.layout, target.model.parts, target.layout.n_judges
+    x, chains = target.named(point.shared.x), point.eta.shape[1]
+    p, lapse = expit(x.get("tie_chance", np.full(chains, -np.inf))), target.lapse(point.lapse)[rows.judge]
+
+    def of_rows(eta):
+        first, second, tie = log_chances(parts.ties, eta, p)
+        if isinstance(rows.answers, Wins):
+            return rows.answers.n * first + rows.answers.ties / len(eta) * (tie - first - second)
+        first, second = (np.log((1 - lapse) * np.exp(each) + lapse / 2) for each in (first, second))
+        value = rows.answers.first * first + rows.answers.second * second
+        return value + (rows.answers.ties * (np.log1p(-lapse) + tie) if parts.ties is not None else 0.0)
+
+    if parts.reach is None:
+        return of_rows(point.eta).sum(axis=0)
+    seen, unseen = of_rows(point.eta), of_rows(point.unseen)
+    prior, value = parts.reach.log_prior, 0.0
+    for judge in range(judges):
+        own = rows.met.rows(judge)
+        known = parts.reach.known(*np.unravel_index(np.arange(prior.size), prior.shape))
+        both = known[:, rows.first[own]] & known[:, rows.second[own]]
+        value = value + logsumexp(prior.ravel()[:, None] + both @ seen[own] + ~both @ unseen[own], axis=0)
+    return value
+
+
+def density_error(parts):
+    """How far the density is from answers × priors × the volume of the coordinates."""
     target = bent(PARTS[parts])
     q = target.noise(np.random.default_rng(2), 5)
-    point, seen = parameters(target, q), hmc.look(target, q)
-    np.testing.assert_allclose(seen.residual, gradient(target, q, point) + q, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(seen.log_density, log_density(target, point), rtol=1e-12)
+    point, value = parameters(target, q), 0.0
+    for scale in target.scales:
+        value = value + scale.log_prior(target.named(point.shared.x)[scale.name])
+    for effects in (point.shared.map, point.views, point.side, point.attention):
+        value = value + np.log(effects.root).sum(axis=0) - (effects.w**2).sum(axis=0) / 2
+    value = value - (point.lapse**2).sum(axis=0) / 2
+    if target.factor is not None:
+        maps = target.coordinates.V @ point.shared.map.w
+        whitened = np.linalg.solve(target.factor, maps.T[:, :, None])[:, :, 0]
+        value = value + (point.shared.map.w**2).sum(axis=0) / 2 - (whitened**2).sum(axis=1) / 2
+    return np.abs(hmc.look(target, q).log_density - value - log_answers(target, point)).max()
 
 
-def test_a_compiled_trajectory_is_that_of_numpy(monkeypatch):
+@pytest.mark.parametrize("parts", PARTS)
+def test_the_density_is_answers_times_priors_times_volume(parts):
+    assert density_error(parts) < 1e-9
+
+
+BUGS = {
+    "volume": ("views", {"density[c] += math.log(effects.root[i, c]) - ": "density[c] -= "}),
+    "ties of one-sided rows": ("ties", {"math.log(4 * chance[c])": "math.log(2 * chance[c])"}),
+    "Davidson's rule": ("all", {"tie = p[c] * S / total if at.davidson": "tie = p[c] / total if at.davidson"}),
+    "lapses": ("lapses", {"looks * won + lapse[k, c] / 2,": "looks * won + lapse[k, c],"}),
+    "what is not known": ("reach", {"value + others.value.sum(axis=0)": "value"}),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_wrong_density_is_caught(bug, in_double):
+    parts, changes = BUGS[bug]
+    in_double(changes)
+    assert density_error(parts) > 1e-2
+
+
+def test_compiled_trajectories_are_those_of_split_hmc(monkeypatch):
     target = bent(PARTS["all but reach"])
     start = hmc.start(np.random.default_rng(1), target, target.noise(np.random.default_rng(2), 5))
     moved = hmc.trajectory(np.random.default_rng(3), target, start, 5)
-    monkeypatch.setitem(target.__dict__, "plain", None)
-    in_numpy = hmc.trajectory(np.random.default_rng(3), target, start, 5)
+    monkeypatch.setattr(hmc, "Split", lambda *given, **named: Split(*given, **named | {"travel": None}))
+    by_steps = hmc.trajectory(np.random.default_rng(3), target, start, 5)
     assert np.any(moved.q != start.q)
-    np.testing.assert_allclose(moved.q, in_numpy.q, rtol=1e-8, atol=1e-8)
-    np.testing.assert_allclose(moved.acceptance, in_numpy.acceptance, rtol=1e-8)
-
-
-def test_only_what_is_plain_is_compiled():
-    assert bent(PARTS["reach"]).plain is None
-    davidson = replace(PARTS["all"], side=None, attention=None, lapses=None, reach=None)
-    assert bent(davidson).plain is None
+    np.testing.assert_allclose(moved.q, by_steps.q, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(moved.acceptance, by_steps.acceptance, rtol=1e-8)
 
 
 def slope_error(parts):
-    """Return the largest error of a slope, compared with the difference between two points near each other."""
+    """Return the largest error of a slope in one direction for each section, by two points near each other."""
     target = bent(parts, 1)
-    rng = np.random.default_rng(2)
-    q, step = rng.standard_normal((target.size, 1)), 1e-4
-    slope = gradient(target, q, parameters(target, q))[:, 0]
-    apart = np.eye(target.size) * step
+    rng, sections = np.random.default_rng(2), [part for part in target.sections.values() if part.start < part.stop]
+    q, step, ways = rng.standard_normal((target.size, 1)), 1e-4, np.zeros((target.size, len(sections)))
+    for column, part in enumerate(sections):
+        ways[part, column] = rng.standard_normal(part.stop - part.start)
+    slope = ways.T @ (hmc.look(target, q).residual - q)[:, 0]
     if target.factor is not None:
-        target = replace(target, factor=np.repeat(target.factor, target.size, axis=0))
-    up, down = (log_density(target, parameters(target, q + side * apart)) for side in (1, -1))
-    return np.abs((up - down) / (2 * step) - slope).max() / np.abs(slope).max()
+        target = replace(target, factor=np.repeat(target.factor, len(sections), axis=0))
+    up, down = (hmc.look(target, q + side * step * ways).log_density for side in (1, -1))
+    return (np.abs((up - down) / (2 * step) - slope) / np.linalg.norm(ways, axis=0)).max()
 
 
 @pytest.mark.usefixtures("in_double")
@@ -118,14 +180,8 @@ def test_slopes_are_those_of_the_density(parts):
     assert slope_error(PARTS[parts]) < 1e-5
 
 
-@pytest.mark.usefixtures("in_double")
-def test_catches_a_slope_that_forgets_how_views_follow_the_map(monkeypatch):
-    right = compiled.pull
-
-    def forgetful(met, views, M, *others):
-        return right(met, views, np.zeros_like(M), *others)
-
-    monkeypatch.setattr(compiled, "pull", forgetful)
+def test_catches_a_slope_that_forgets_how_views_follow_the_map(in_double):
+    in_double({"own[i, c] -= by_area[i, c]": "own[i, c] -= 0.0"})
     assert slope_error(PARTS["views"]) > 1e-3
 
 
@@ -137,7 +193,7 @@ def test_coordinates_shear_until_scales_stand_alone():
     def lean(target):
         q, step = target.noise(np.random.default_rng(5), 400), np.zeros((target.size, 1))
         step[-1] = 0.5
-        up, down = (hmc.look(target, q + side * step, height=False).residual for side in (1, -1))
+        up, down = (hmc.look(target, q + side * step).residual for side in (1, -1))
         return np.linalg.norm((up - down)[:-2].mean(axis=1))
 
     assert lean(hmc.sheared(np.random.default_rng(1), target)) < lean(target) / 3
@@ -148,7 +204,7 @@ def turned_round(chains, always=False):
     target = bent(PARTS["attention"])
     rng, at = np.random.default_rng(6), target.coordinates
     q = rng.standard_normal((target.size, chains))
-    x = dict(parameters(target, q).x) | {"log_attention": np.full(chains, 1.0)}
+    x = target.named(parameters(target, q).shared.x) | {"log_attention": np.full(chains, 1.0)}
     sizes = {"log_variance": MAP.n_areas, "log_disagreement": at.views.size, "log_attention": target.layout.n_judges}
     before = {name: rng.standard_normal((size, chains)) for name, size in sizes.items()}
     after = dict(before)

@@ -141,7 +141,7 @@ class _Judge:
     def linear(self, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return ∂ℓ/∂η and W by row, and J, (rows, unknowns), at one point."""
         eta, lapse = self.eta(v).T, self.lapse(v)
-        slope = slopes(self.rows.answers, self.parts.ties, eta, self.p, lapse).eta[:, 0]
+        slope = slopes(self.rows.answers, self.parts.ties, eta, self.p, lapse)[:, 0]
         weight = np.maximum(curvature(self.rows.answers, self.parts.ties, eta, self.p), 0.0)[:, 0] * (1 - lapse[0, 0])
         J = np.zeros((len(self.d), self.size))
         J[:, : self.views] = self.steepness(v)[0] * self.rows.B

@@ -62,14 +62,6 @@ class Odds(NamedTuple):
     S: FloatArray
 
 
-class Slopes(NamedTuple):
-    """Derivatives of the log-likelihood: by row in η and ε, summed over rows in p; 0 if there is no p or ε."""
-
-    eta: FloatArray
-    tie_chance: FloatArray
-    lapse: FloatArray
-
-
 NO_LAPSE = np.zeros((1, 1))
 
 
@@ -142,52 +134,28 @@ def decided_odds(eta: FloatArray, tie_chance: FloatArray) -> FloatArray:
 
 def slopes(
     answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray, lapse: FloatArray = NO_LAPSE
-) -> Slopes:
-    """Differentiate the log-likelihood.
+) -> FloatArray:
+    """Differentiate the log-likelihood with respect to η, by row.
 
     With lapses, y₁ is weighted by the probability that the judge was attentive: (1 − ε)P₁/((1 − ε)P₁ + ε/2).
     """
     if isinstance(answers, Wins):
-        p, slope = tie_chance, answers.n * expit(_theta(tie_chance) - eta)
-        return Slopes(slope, answers.ties * (1 / p + 2 / (1 - p)) - 2 * add_up(slope) / (1 - p * p), np.zeros((1, 1)))
-    if rule is None and not np.any(lapse):
-        n, T = answers.first + answers.second, np.tanh(0.5 * eta)
-        T *= -0.5 * n
-        T += answers.first - 0.5 * n
-        return Slopes(T, np.zeros(1), np.zeros((1, 1)))
-    at = odds(eta)
-    if not np.any(lapse):
-        return Slopes(*_attentive(answers.first, answers.second, answers.ties, rule, at, tie_chance), np.zeros((1, 1)))
-    chances = log_chances(rule, eta, at, tie_chance)
-    first, second = ((1 - lapse) * np.exp(each) for each in chances[:2])
-    mixed = [each + lapse / 2 for each in (first, second)]
-    y1, y2 = (y * each / mix for y, each, mix in zip(answers[:2], (first, second), mixed, strict=True))
-    lapsed = sum(
-        y * (0.5 - each / (1 - lapse)) / mix for y, each, mix in zip(answers[:2], (first, second), mixed, strict=True)
-    )
-    slope_lapse = lapsed - answers.ties / (1 - lapse)
-    return Slopes(*_attentive(y1, y2, answers.ties, rule, at, tie_chance), slope_lapse)
-
-
-def _attentive(
-    y1: FloatArray, y2: FloatArray, t: FloatArray, rule: TieRule | None, at: Odds, p: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return the slopes for an attentive judge: in η by row, and in p summed over rows."""
-    half = 0.5 * (y1 - y2)
+        return answers.n * expit(_theta(tie_chance) - eta)
+    (y1, y2, t), at, p = answers, odds(eta), tie_chance
+    if np.any(lapse):
+        first, second = ((1 - lapse) * np.exp(each) for each in log_chances(rule, eta, at, p)[:2])
+        y1, y2 = y1 * first / (first + lapse / 2), y2 * second / (second + lapse / 2)
     match rule:
         case None:
-            return half - 0.5 * (y1 + y2) * at.T, np.zeros(1)
+            return 0.5 * (y1 - y2) - 0.5 * (y1 + y2) * at.T
         case TieRule.RAO_KUPPER:
             pT = p * at.T
             # (y₁ + t)/(1 − pT) − (y₂ + t)/(1 + pT), with a single division.
             pull = (y1 - y2 + (y1 + y2 + 2 * t) * pT) / (1 - pT * pT)
-            eta = half - (0.5 * (y1 + y2) + t) * at.T + 0.5 * p * (at.S * at.S) * pull
-            mixed = add_up(at.T * pull)
+            return 0.5 * (y1 - y2) - (0.5 * (y1 + y2) + t) * at.T + 0.5 * p * (at.S * at.S) * pull
         case TieRule.DAVIDSON:
-            share = (y1 + y2 + t) / (1 - p + p * at.S)
-            eta = half - 0.5 * at.T * ((y1 + y2 + t) - p * at.S * share)
-            mixed = add_up((1 - at.S) * share)
-    return eta, mixed + t.sum(axis=0) / p - (y1 + y2).sum(axis=0) / (1 - p)
+            all_ = y1 + y2 + t
+            return 0.5 * (y1 - y2) - 0.5 * at.T * (all_ - p * at.S * all_ / (1 - p + p * at.S))
 
 
 def curvature(answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The judges' views, compiled: from coordinates to differences and back, one judge at a time.
+"""The posterior of the panel model and its gradient, compiled: see `judges.target` for the equations.
 
 What one judge needs fits into the processor's nearest caches. In NumPy whole arrays of all judges would pass through
 memory dozens of times for each kick, and every judge would cost a call.
@@ -16,7 +16,7 @@ from judgemap.core.model.outcomes import TieRule, Wins
 from judgemap.core.model.prior import FixedVariance
 from judgemap.core.samplers.compiled import compiled, exp_of_negative, tanh_of_half, within
 from judgemap.core.samplers.judges.layout import Met, Views
-from judgemap.core.samplers.judges.target import Effects, JudgesTarget, Placed
+from judgemap.core.samplers.judges.target import Common, Effects, JudgesTarget, Placed, Point, Told
 from judgemap.core.samplers.slices import MOST_STEPS
 from judgemap.core.types import FloatArray, IntArray
 
@@ -56,8 +56,8 @@ def complete(views: Views, n_areas: int, w: FloatArray, noise: FloatArray, first
         noise[k] += by_area
 
 
-@compiled
-def see(  # noqa: C901, PLR0913, PLR0917 - called from two places, once per look
+@within
+def see(  # noqa: C901, PLR0913, PLR0917 - called once per look
     met: Met,
     views: Views,
     M: FloatArray,
@@ -102,7 +102,7 @@ def see(  # noqa: C901, PLR0913, PLR0917 - called from two places, once per look
     return e
 
 
-@compiled
+@within
 def pull(  # noqa: C901, PLR0913, PLR0917 - likewise
     met: Met,
     views: Views,
@@ -116,7 +116,7 @@ def pull(  # noqa: C901, PLR0913, PLR0917 - likewise
     slope: FloatArray,
     to_strengths: FloatArray,
 ) -> FloatArray:
-    """From the slope in e: write that in q, add that in λ, and return those in log σ² and log d; see `pull_back`."""
+    """From the slope in e: write that in q, add that in λ, and return those in log σ² and log d."""
     chains = to_e.shape[1]
     to_scale = np.zeros((2, chains))
     for k in range(len(met.row_starts) - 1):
@@ -154,8 +154,8 @@ def pull(  # noqa: C901, PLR0913, PLR0917 - likewise
     return to_scale
 
 
-class Plain(NamedTuple):
-    """All that a trajectory needs; see `JudgesTarget`."""
+class Posterior(NamedTuple):
+    """A `JudgesTarget`, laid out for compiled code."""
 
     met: Met
     views: Views
@@ -176,10 +176,11 @@ class Plain(NamedTuple):
     at_rest: FloatArray
     """log α² if it is fixed, and log σ̂²."""
     half: FloatArray
-    """Half the number of answers of each row; with ties, the wins and ties. Nothing if judges may lapse."""
+    """Half the number of answers of each row; with one-sided rows, the wins and ties. Else nothing."""
     excess: FloatArray
-    """Wins less that; with ties, nothing."""
+    """Wins less that; with one-sided rows, nothing."""
     ties: float
+    """The ties of one-sided rows, in all."""
     side: Effects
     x: FloatArray
     """The side of each row."""
@@ -187,7 +188,16 @@ class Plain(NamedTuple):
     lapses: FloatArray
     """Means and standard deviations of z, (2, judges), if judges may lapse."""
     counts: FloatArray
-    """If judges may lapse, what was answered: the first, the second, a tie, (3, rows)."""
+    """What was answered, if that takes the general way: the first, the second, a tie, (3, rows)."""
+    davidson: bool
+    """Whether ties follow Davidson's rule."""
+    first: IntArray
+    second: IntArray
+    """The areas of each row."""
+    steps: IntArray
+    """Between every two areas, if judges may know only a part of the map."""
+    log_prior: FloatArray
+    """Of every centre and reach."""
     factor: FloatArray
     """L of each chain, K = LLᵀ, if the smoothness of the map is inferred."""
 
@@ -195,26 +205,21 @@ class Plain(NamedTuple):
 SCALES = "log_variance", "log_disagreement", "tie_chance", "lean", "log_side", "log_attention"
 
 
-def plain(target: JudgesTarget) -> Plain | None:
-    """Collect what trajectories need, or nothing if this model's must be computed in NumPy."""
+def build_posterior(target: JudgesTarget) -> Posterior:
+    """Lay out a target for compiled code."""
     model, at, layout = target.model, target.coordinates, target.layout
     parts, answers, nothing = model.parts, target.layout.answers, np.empty(0)
-    lapses, counts = np.empty((2, 0)), np.empty((3, 0))
-    if parts.reach is not None or parts.ties is TieRule.DAVIDSON:
-        return None
-    half, excess, ties = nothing, nothing, 0.0
+    half, excess, ties, counts = nothing, nothing, 0.0, np.empty((3, 0))
     if isinstance(answers, Wins):
         half, ties = answers.n[:, 0], answers.ties
-    elif parts.lapses:
-        lapses, counts = np.hstack([at.lapse_mean, at.lapse_sd]).T.copy(), np.hstack(answers).T.copy()
-    elif parts.ties is None:
+    elif parts.lapses or parts.ties is not None or parts.reach is not None:
+        counts = np.hstack(answers).T.copy()
+    else:
         half = (answers.first + answers.second)[:, 0] / 2
         excess = answers.first[:, 0] - half
-    else:
-        return None
     names = [scale.name for scale in target.scales]
-    variance = model.variance
-    return Plain(
+    variance, reach = model.variance, parts.reach
+    return Posterior(
         layout.met,
         at.views,
         at.M,
@@ -236,14 +241,19 @@ def plain(target: JudgesTarget) -> Plain | None:
         at.side,
         layout.x[:, 0],
         at.attention,
-        lapses,
+        np.hstack([at.lapse_mean, at.lapse_sd]).T.copy() if parts.lapses else np.empty((2, 0)),
         counts,
+        parts.ties is TieRule.DAVIDSON,
+        layout.first,
+        layout.second,
+        np.empty((0, 0), np.int64) if reach is None else reach.steps,
+        np.empty((0, 0)) if reach is None else reach.log_prior,
         np.empty((0, 0, 0)) if target.factor is None else target.factor,
     )
 
 
 @within
-def respond(at: Plain, e: FloatArray, theta: FloatArray) -> None:
+def respond(at: Posterior, e: FloatArray, theta: FloatArray) -> None:
     """Turn differences of rows into slopes of the log-likelihood, in place."""
     ties = len(at.excess) == 0
     for row in range(len(e)):
@@ -256,7 +266,7 @@ def respond(at: Plain, e: FloatArray, theta: FloatArray) -> None:
 
 
 @within
-def heights(at: Plain, e: FloatArray, theta: FloatArray) -> FloatArray:
+def heights(at: Posterior, e: FloatArray, theta: FloatArray) -> FloatArray:
     """Return the log-likelihood of every chain."""
     total = np.zeros(e.shape[1])
     ties = len(at.excess) == 0
@@ -273,44 +283,63 @@ def heights(at: Plain, e: FloatArray, theta: FloatArray) -> FloatArray:
     return total
 
 
-@within
-def respond_or_lapse(
-    at: Plain, eta: FloatArray, p: FloatArray, lapse: FloatArray, to_p: FloatArray, to_lapse: FloatArray
-) -> FloatArray:
-    """Turn log-odds of rows into slopes, in place; add those in p and ε, and return the log-likelihood of each chain.
+class Rows(NamedTuple):
+    """The log-likelihood of every row, and its slopes in η, p and ε, (rows, chains)."""
 
-    Rao and Kupper's rule, which without ties has p = 0: see `outcomes`.
-    """
-    total = np.zeros(eta.shape[1])
+    value: FloatArray
+    eta: FloatArray
+    tie_chance: FloatArray
+    lapse: FloatArray
+
+
+@within
+def assess_rows(at: Posterior, eta: FloatArray, p: FloatArray, lapse: FloatArray) -> Rows:
+    """Assess what was answered at log-odds η, by either rule of ties or none (p = 0): see `outcomes`."""
+    rows = Rows(np.empty(eta.shape), np.empty(eta.shape), np.empty(eta.shape), np.empty(eta.shape))
     for k in range(len(at.met.row_starts) - 1):
         for row in range(at.met.row_starts[k], at.met.row_starts[k + 1]):
             first, second, ties = at.counts[0, row], at.counts[1, row], at.counts[2, row]
             for c in range(eta.shape[1]):
-                size, looks = abs(eta[row, c]), 1 - lapse[k, c]
-                decay = exp_of_negative(-size)
+                decay, looks = exp_of_negative(-abs(eta[row, c])), 1 - lapse[k, c]
                 likelier = 1 / (1 + decay)
                 other = decay * likelier
                 T = likelier - other if eta[row, c] > 0 else other - likelier
-                pT = p[c] * T
-                won = (likelier if eta[row, c] > 0 else other) * (1 - p[c]) / (1 - pT)
-                lost = (other if eta[row, c] > 0 else likelier) * (1 - p[c]) / (1 + pT)
+                S, pT = 2 * math.sqrt(decay) * likelier, p[c] * T
+                total = 1 - p[c] + p[c] * S
+                won = (likelier if eta[row, c] > 0 else other) * (1 - p[c]) / (total if at.davidson else 1 - pT)
+                lost = (other if eta[row, c] > 0 else likelier) * (1 - p[c]) / (total if at.davidson else 1 + pT)
                 either, neither = looks * won + lapse[k, c] / 2, looks * lost + lapse[k, c] / 2
-                total[c] += first * math.log(either) + second * math.log(neither)
-                if ties > 0:
-                    tie = 4 * p[c] * likelier * other / (1 - pT * pT)
-                    total[c] += ties * math.log(looks * tie)
-                    to_p[c] += ties / p[c]
-                to_lapse[k, c] += first * (0.5 - won) / either + second * (0.5 - lost) / neither - ties / looks
                 y, z = first * looks * won / either, second * looks * lost / neither
-                pull = (y - z + (y + z + 2 * ties) * pT) / (1 - pT * pT)
-                to_p[c] += T * pull - (y + z) / (1 - p[c])
-                eta[row, c] = (y - z) / 2 - ((y + z) / 2 + ties) * T + 2 * p[c] * likelier * other * pull
-    return total
+                value, to_p = first * math.log(either) + second * math.log(neither), -(y + z) / (1 - p[c])
+                if ties > 0:
+                    tie = p[c] * S / total if at.davidson else p[c] * S * S / (1 - pT * pT)
+                    value += ties * math.log(looks * tie)
+                    to_p += ties / p[c]
+                rows.value[row, c] = value
+                rows.lapse[row, c] = first * (0.5 - won) / either + second * (0.5 - lost) / neither - ties / looks
+                if at.davidson:
+                    share = (y + z + ties) / total
+                    rows.eta[row, c] = (y - z) / 2 - T / 2 * (y + z + ties - p[c] * S * share)
+                    rows.tie_chance[row, c] = to_p + (1 - S) * share
+                else:
+                    force = (y - z + (y + z + 2 * ties) * pT) / (1 - pT * pT)
+                    rows.eta[row, c] = (y - z) / 2 - ((y + z) / 2 + ties) * T + p[c] * S * S / 2 * force
+                    rows.tie_chance[row, c] = to_p + T * force
+    return rows
+
+
+@compiled
+def tell(at: Posterior, eta: FloatArray, unseen: FloatArray, p: FloatArray, lapse: FloatArray) -> Told:
+    """Sum over what each judge may know."""
+    without = assess_rows(at, unseen, p, lapse).value
+    gain = assess_rows(at, eta, p, lapse).value - without
+    value, known = sum_over_reach(at, gain)
+    return Told(gain, known, value + without.sum(axis=0))
 
 
 @within
 def place_effects(effects: Effects, mean: FloatArray, scale: FloatArray, q: FloatArray, placed: Placed) -> None:
-    """Place one effect for each judge, as `place` does, about ``mean``."""
+    """Place one effect for each judge, about ``mean``."""
     for k in range(len(q)):
         for c in range(q.shape[1]):
             g = effects.g[k, 0]
@@ -355,23 +384,20 @@ def bend(factor: FloatArray, maps: FloatArray) -> None:
         maps[:, c] = v
 
 
-@within
-def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatArray:  # noqa: C901, FBT001, PLR0912, PLR0915
-    """Write ∇ log p(q) + q, and return log p(q) if ``height`` is true: `gradient` and `log_density` in one pass."""
-    size, chains = q.shape
-    n, scales, judges = len(at.V), len(at.scale_mean), len(at.met.row_starts) - 1
-    first, sheared, upright = size - scales, len(at.shear), q
-    q = q.copy()
+@compiled
+def common(at: Posterior, q: FloatArray) -> Common:
+    """Compute what all judges share at q."""
+    chains, n, scales, sheared = q.shape[1], len(at.V), len(at.scale_mean), len(at.shear)
+    first, slanted = len(q) - scales, q.copy()
     for i in range(sheared):
         for s in range(scales):
             for c in range(chains):
-                q[i, c] += at.shear[i, s] * q[first + s, c]
-    tau, upsilon, tie, lean, siding, attending = at.place
+                slanted[i, c] += at.shear[i, s] * q[first + s, c]
     # 1. The scales.
-    x, to_x = np.zeros((scales + 1, chains)), np.zeros((scales, chains))  # the last is 0: that of parts that are off
-    alpha, sigma, theta, chance = np.empty(chains), np.empty(chains), np.zeros(chains), np.zeros(chains)
-    dimmed, swelling, faded = np.empty(chains), np.empty(chains), np.empty(chains)
-    density = np.zeros(chains)
+    tau, upsilon = at.place[0], at.place[1]
+    x = np.zeros((scales + 1, chains))
+    alpha, sigma, faded = np.empty(chains), np.empty(chains), np.empty(chains)
+    dimmed, swelling = np.empty(chains), np.empty(chains)
     for c in range(chains):
         dim = swell = 0.0
         for s in range(scales):
@@ -381,11 +407,73 @@ def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatA
             x[s, c] = at.scale_mean[s] + away
             dim += at.dim[s] * away
             swell += at.swell[s] * away
+        alpha[c] = math.exp((at.at_rest[0] if tau < 0 else x[tau, c]) / 2)
+        faded[c] = 0.0 if upsilon < 0 else x[upsilon, c] - at.at_rest[1]
+        sigma[c] = math.exp((at.at_rest[1] + faded[c]) / 2)
+        dimmed[c], swelling[c] = math.exp(math.tanh(dim)), math.tanh(swell)
+    # 2. The map.
+    placed = Placed(np.empty((n, chains)), np.empty((n, chains)), np.empty((n, chains)))
+    scaled, strengths, swollen = np.empty((n, chains)), np.empty((n, chains)), np.exp(swelling)
+    for i in range(n):
+        for c in range(chains):
+            fading = math.exp(-at.fade[i, 0] * faded[c])
+            root = 1 / math.sqrt(1 + at.strengths.g[i, 0] * fading * alpha[c] * alpha[c])
+            centre = root * root * at.strengths.r[i, 0] * fading * swollen[c] * alpha[c]
+            placed.root[i, c], placed.centre[i, c] = root, centre
+            placed.w[i, c] = slanted[i, c] * root + centre
+            scaled[i, c] = alpha[c] * placed.w[i, c]
+    np.dot(at.V, scaled, strengths)
+    return Common(slanted, x, alpha, sigma, faded, dimmed, swelling, placed, strengths)
+
+
+@compiled
+def parameters(at: Posterior, q: FloatArray) -> Point:
+    """Compute all parameters and the log-odds of every row from q."""
+    shared, chains, judges = common(at, q), q.shape[1], len(at.met.row_starts) - 1
+    lean, siding, attending = at.place[3], at.place[4], at.place[5]
+    x, until = shared.x, len(at.shear)
+    own = shared.q[len(at.V) : until]
+    views = Placed(np.empty(own.shape), np.empty(own.shape), np.empty(own.shape))
+    e = see(at.met, at.views, at.M, at.seen, shared.strengths, shared.sigma, shared.dimmed, own, views)
+    each = (judges, chains)
+    sides = Placed(np.zeros(each), np.ones(each), np.zeros(each))
+    attentions = Placed(np.zeros(each), np.ones(each), np.zeros(each))
+    side, attention = np.exp(x[siding] / 2), np.exp(x[attending] / 2)
+    if siding >= 0:
+        place_effects(at.side, x[lean], side, shared.q[until : until + judges], sides)
+        until += judges
+    if attending >= 0:
+        place_effects(at.attention, np.zeros(chains), attention, shared.q[until : until + judges], attentions)
+        until += judges
+    eta, unseen = e, np.zeros((len(e) if len(at.steps) else 0, chains))
+    if siding >= 0 or attending >= 0:
+        eta = np.empty_like(e)
+        for k in range(judges):
+            for row in range(at.met.row_starts[k], at.met.row_starts[k + 1]):
+                for c in range(chains):
+                    lent = at.x[row] * (x[lean, c] + side[c] * sides.w[k, c])
+                    eta[row, c] = (1 + attention[c] * attentions.w[k, c]) * e[row, c] + lent
+                    if len(unseen):
+                        unseen[row, c] = lent
+    lapses = at.lapses.shape[1]
+    z = np.empty((lapses, chains))
+    for k in range(lapses):
+        for c in range(chains):
+            z[k, c] = at.lapses[0, k] + at.lapses[1, k] * q[until + k, c]
+    return Point(shared, views, e, sides, attentions, z, eta, unseen)
+
+
+@within
+def weigh_scales(at: Posterior, x: FloatArray, to_x: FloatArray) -> FloatArray:
+    """Write the slope of the log prior of every scale, and return their sum for each chain."""
+    _, _, tie, lean, siding, attending = at.place
+    density = np.zeros(x.shape[1])
+    for s in range(len(at.scale_mean)):
+        for c in range(x.shape[1]):
             if s == tie:
-                chance[c] = 1 / (1 + math.exp(-x[s, c]))
-                theta[c] = 2 * math.atanh(chance[c])
-                to_x[s, c] = 1 - 2 * chance[c]
-                density[c] += math.log(chance[c]) + math.log1p(-chance[c])
+                chance = 1 / (1 + math.exp(-x[s, c]))
+                to_x[s, c] = 1 - 2 * chance
+                density[c] += math.log(chance) + math.log1p(-chance)
             elif s == lean:
                 to_x[s, c] = -x[s, c]
                 density[c] -= x[s, c] * x[s, c] / 2
@@ -398,61 +486,85 @@ def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatA
                 up = math.exp(x[s, c])
                 to_x[s, c] = power + inverse / up - direct * up
                 density[c] += power * x[s, c] - inverse / up - direct * up
-        alpha[c] = math.exp((at.at_rest[0] if tau < 0 else x[tau, c]) / 2)
-        faded[c] = 0.0 if upsilon < 0 else x[upsilon, c] - at.at_rest[1]
-        sigma[c] = math.exp((at.at_rest[1] + faded[c]) / 2)
-        dimmed[c], swelling[c] = math.exp(math.tanh(dim)), math.tanh(swell)
-    # 2. The map.
-    w, root, centre = np.empty((n, chains)), np.empty((n, chains)), np.empty((n, chains))
-    scaled, strengths = np.empty((n, chains)), np.empty((n, chains))
-    swollen = np.exp(swelling)
-    for i in range(n):
+    return density
+
+
+@within
+def respond_generally(
+    at: Posterior, point: Point, chance: FloatArray, residual: FloatArray, to_e: FloatArray, to_eta: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Write the slopes in what is seen, in all log-odds, and in lapses; return the log-likelihood and the slope in p.
+
+    If judges may know only a part of the map, a row counts with its areas as far as they are likely to be known.
+    """
+    judges, lapses, chains = len(at.met.row_starts) - 1, len(point.lapse), len(chance)
+    first = len(residual) - len(at.scale_mean) - lapses
+    lapse, speed, density = np.zeros((judges, chains)), np.empty((lapses, chains)), np.zeros(chains)
+    for k in range(lapses):
         for c in range(chains):
-            fading = math.exp(-at.fade[i, 0] * faded[c])
-            root[i, c] = 1 / math.sqrt(1 + at.strengths.g[i, 0] * fading * alpha[c] * alpha[c])
-            centre[i, c] = root[i, c] * root[i, c] * at.strengths.r[i, 0] * fading * swollen[c] * alpha[c]
-            w[i, c] = q[i, c] * root[i, c] + centre[i, c]
-            scaled[i, c] = alpha[c] * w[i, c]
-    np.dot(at.V, scaled, strengths)
-    # What the prior pulls at, V'K⁻¹Vw: w itself, unless the smoothness of the map is inferred.
-    held = w
+            z = point.lapse[k, c]
+            tail = math.erfc(abs(z) / math.sqrt(2)) / 2
+            log_rest = math.log(tail) if z > 0 else math.log1p(-tail)  # log Φ(−z)
+            lapse[k, c] = -math.expm1(log_rest / LAPSE_REST)
+            speed[k, c] = math.exp(-z * z / 2 + (1 / LAPSE_REST - 1) * log_rest)
+            density[c] -= z * z / 2
+    rows = assess_rows(at, point.eta, chance, lapse)
+    to_e[...] = rows.eta
+    to_eta[...] = rows.eta
+    to_p, to_lapse = rows.tie_chance, rows.lapse
+    if len(at.steps):
+        others = assess_rows(at, point.unseen, chance, lapse)
+        value, known = sum_over_reach(at, rows.value - others.value)
+        density += value + others.value.sum(axis=0)
+        to_e *= known
+        to_eta[...] = to_e + (1 - known) * others.eta
+        to_p, to_lapse = known * to_p + (1 - known) * others.tie_chance, known * to_lapse + (1 - known) * others.lapse
+    else:
+        density += rows.value.sum(axis=0)
+    for k in range(lapses):
+        for c in range(chains):
+            slope = to_lapse[at.met.row_starts[k] : at.met.row_starts[k + 1], c].sum()
+            slope *= speed[k, c] / (math.sqrt(2 * math.pi) * LAPSE_REST)
+            residual[first + k, c] = at.lapses[1, k] * (slope - point.lapse[k, c])
+    return density, to_p.sum(axis=0)
+
+
+@within
+def look(at: Posterior, q: FloatArray, residual: FloatArray, height: bool) -> FloatArray:  # noqa: C901, FBT001, PLR0912, PLR0915
+    """Write ∇ log p(q) + q, and return log p(q) if ``height`` is true."""
+    size, chains = q.shape
+    n, scales, judges, sheared = len(at.V), len(at.scale_mean), len(at.met.row_starts) - 1, len(at.shear)
+    first = size - scales
+    tau, upsilon, tie, lean, siding, attending = at.place
+    point = parameters(at, q)
+    shared, e, eta = point.shared, point.e, point.eta
+    x, alpha, placed, slanted = shared.x, shared.alpha, shared.map, shared.q
+    # 1. The prior. It pulls at V'K⁻¹Vw: w itself, unless the smoothness of the map is inferred.
+    to_x = np.zeros((scales, chains))
+    density, held = weigh_scales(at, x, to_x), placed.w
     if len(at.factor):
-        maps, held = strengths / alpha, np.empty((n, chains))
+        maps, held = shared.strengths / alpha, np.empty((n, chains))
         bend(at.factor, maps)
         np.dot(at.V.T, maps, held)
-    # 3. The views, the other effects of judges, and the answers.
-    until = sheared
-    own = q[n:until]
-    placed = Placed(np.empty(own.shape), np.empty(own.shape), np.empty(own.shape))
-    e = see(at.met, at.views, at.M, at.seen, strengths, sigma, dimmed, own, placed)
-    each = (judges, chains)
-    side_scale, attention_scale = np.exp(x[siding] / 2), np.exp(x[attending] / 2)
-    sides = Placed(np.zeros(each), np.ones(each), np.zeros(each))
-    attentions = Placed(np.zeros(each), np.ones(each), np.zeros(each))
-    by_side = by_attention = q[until:until]
-    if siding >= 0:
-        by_side, until = q[until : until + judges], until + judges
-        place_effects(at.side, x[lean], side_scale, by_side, sides)
-    if attending >= 0:
-        by_attention, until = q[until : until + judges], until + judges
-        place_effects(at.attention, np.zeros(chains), attention_scale, by_attention, attentions)
-    eta = e
-    if siding >= 0 or attending >= 0:
-        eta = np.empty_like(e)
-        for k in range(judges):
-            for row in range(at.met.row_starts[k], at.met.row_starts[k + 1]):
-                for c in range(chains):
-                    lent = at.x[row] * (x[lean, c] + side_scale[c] * sides.w[k, c])
-                    eta[row, c] = (1 + attention_scale[c] * attentions.w[k, c]) * e[row, c] + lent
     if height:
         for i in range(n):
             for c in range(chains):
-                density[c] += math.log(root[i, c]) - w[i, c] * held[i, c] / 2
-        for effects in (placed, sides, attentions):
+                density[c] += math.log(placed.root[i, c]) - placed.w[i, c] * held[i, c] / 2
+        for effects in (point.views, point.side, point.attention):
             for i in range(len(effects.w)):
                 for c in range(chains):
                     density[c] += math.log(effects.root[i, c]) - effects.w[i, c] * effects.w[i, c] / 2
-    if at.lapses.shape[1] == 0:
+    # 2. The answers.
+    chance, to_chance = np.zeros(chains), np.zeros(chains)
+    if tie >= 0:
+        chance = 1 / (1 + np.exp(-x[tie]))
+    to_e, to_eta = eta, eta
+    if at.counts.shape[1]:
+        to_e, to_eta = np.empty_like(eta), np.empty_like(eta)
+        gained, to_chance = respond_generally(at, point, chance, residual, to_e, to_eta)
+        density += gained
+    else:
+        theta = 2 * np.arctanh(chance)
         if height:
             density += heights(at, eta, theta)
             for c in range(chains):
@@ -461,72 +573,69 @@ def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatA
         respond(at, eta, theta)
         for c in range(chains):
             if tie >= 0:
-                total = 0.0
+                total, p = 0.0, chance[c]
                 for row in range(len(eta)):
                     total += eta[row, c]
-                p = chance[c]
-                to_p = at.ties * (1 / p + 2 / (1 - p)) - 2 * total / (1 - p * p)
-                to_x[tie, c] += to_p * p * (1 - p)
-    else:
-        z, lapse, speed = np.empty(each), np.empty(each), np.empty(each)
-        lapsing, to_lapse, to_chance = until, np.zeros(each), np.zeros(chains)
-        for k in range(judges):
-            for c in range(chains):
-                at_z = at.lapses[0, k] + at.lapses[1, k] * q[lapsing + k, c]
-                tail = math.erfc(abs(at_z) / math.sqrt(2)) / 2
-                log_rest = math.log(tail) if at_z > 0 else math.log1p(-tail)  # log Φ(−z)
-                z[k, c], lapse[k, c] = at_z, -math.expm1(log_rest / LAPSE_REST)
-                speed[k, c] = math.exp(-at_z * at_z / 2 + (1 / LAPSE_REST - 1) * log_rest)
-                density[c] -= at_z * at_z / 2
-        density += respond_or_lapse(at, eta, chance, lapse, to_chance, to_lapse)
-        for k in range(judges):
-            for c in range(chains):
-                slope = to_lapse[k, c] * speed[k, c] / (math.sqrt(2 * math.pi) * LAPSE_REST) - z[k, c]
-                residual[lapsing + k, c] = at.lapses[1, k] * slope
-        if tie >= 0:
-            to_x[tie] += to_chance * chance * (1 - chance)
-    # 4. Back again.
+                to_chance[c] = at.ties * (1 / p + 2 / (1 - p)) - 2 * total / (1 - p * p)
+    if tie >= 0:
+        to_x[tie] += to_chance * chance * (1 - chance)
+    # 3. Back again.
     if siding >= 0 or attending >= 0:
-        to_side, to_attention = np.zeros(each), np.zeros(each)
+        side, attention = np.exp(x[siding] / 2), np.exp(x[attending] / 2)
+        to_side, to_attention = np.zeros((judges, chains)), np.zeros((judges, chains))
         for k in range(judges):
             for row in range(at.met.row_starts[k], at.met.row_starts[k + 1]):
                 for c in range(chains):
-                    to_side[k, c] += at.x[row] * eta[row, c]
-                    to_attention[k, c] += e[row, c] * eta[row, c]
-                    e[row, c] = (1 + attention_scale[c] * attentions.w[k, c]) * eta[row, c]
+                    to_side[k, c] += at.x[row] * to_eta[row, c]
+                    to_attention[k, c] += e[row, c] * to_e[row, c]
+                    to_e[row, c] *= 1 + attention[c] * point.attention.w[k, c]
         to_scales, until = np.zeros((2, chains)), sheared
         if siding >= 0:
-            pull_effects(at.side, side_scale, by_side, sides, to_side, to_scales)
+            pull_effects(at.side, side, slanted[until : until + judges], point.side, to_side, to_scales)
             residual[until : until + judges] = to_side
             to_x[lean] += to_scales[0]
             to_x[siding] += to_scales[1]
             to_scales[...], until = 0.0, until + judges
         if attending >= 0:
-            pull_effects(at.attention, attention_scale, by_attention, attentions, to_attention, to_scales)
+            own = slanted[until : until + judges]
+            pull_effects(at.attention, attention, own, point.attention, to_attention, to_scales)
             residual[until : until + judges] = to_attention
             to_x[attending] += to_scales[1]
-    strengths[...] = 0.0
-    to_both = pull(at.met, at.views, at.M, at.seen, sigma, dimmed, own, placed, e, residual[n:sheared], strengths)
-    np.dot(at.V.T, strengths, scaled)
+    scaled, to_strengths = np.empty((n, chains)), np.zeros((n, chains))
+    to_both = pull(
+        at.met,
+        at.views,
+        at.M,
+        at.seen,
+        shared.sigma,
+        shared.dimmed,
+        slanted[n:sheared],
+        point.views,
+        to_e,
+        residual[n:sheared],
+        to_strengths,
+    )
+    np.dot(at.V.T, to_strengths, scaled)
     for c in range(chains):
         to_tau = to_upsilon = along = 0.0
         for i in range(n):
+            w, root, centre = placed.w[i, c], placed.root[i, c], placed.centre[i, c]
             to_w = alpha[c] * scaled[i, c]
-            to_tau += to_w * w[i, c] / 2
+            to_tau += to_w * w / 2
             to_w -= held[i, c]
-            rooted = to_w * root[i, c]
-            base = root[i, c] * (-rooted * (q[i, c] * root[i, c] / 2 + centre[i, c]) - root[i, c] / 2)
-            spread = alpha[c] * alpha[c] * at.strengths.g[i, 0] * math.exp(-at.fade[i, 0] * faded[c]) * base
-            to_tau += to_w * centre[i, c] / 2 + spread
-            to_upsilon -= at.fade[i, 0] * (to_w * centre[i, c] + spread)
-            along += to_w * centre[i, c]
+            rooted = to_w * root
+            base = root * (-rooted * (slanted[i, c] * root / 2 + centre) - root / 2)
+            spread = alpha[c] * alpha[c] * at.strengths.g[i, 0] * math.exp(-at.fade[i, 0] * shared.faded[c]) * base
+            to_tau += to_w * centre / 2 + spread
+            to_upsilon -= at.fade[i, 0] * (to_w * centre + spread)
+            along += to_w * centre
             residual[i, c] = rooted
         if tau >= 0:
             to_x[tau, c] += to_tau
         if upsilon >= 0:
             to_x[upsilon, c] += to_upsilon + to_both[0, c]
-        along *= 1 - swelling[c] * swelling[c]
-        dims = to_both[1, c] * (1 - math.log(dimmed[c]) ** 2) if upsilon >= 0 else 0.0
+        along *= 1 - shared.swelling[c] * shared.swelling[c]
+        dims = to_both[1, c] * (1 - math.log(shared.dimmed[c]) ** 2) if upsilon >= 0 else 0.0
         for s in range(scales):
             to_x[s, c] += at.swell[s] * along + at.dim[s] * dims
         for t in range(scales):
@@ -538,13 +647,13 @@ def look(at: Plain, q: FloatArray, residual: FloatArray, height: bool) -> FloatA
         for s in range(scales):
             for c in range(chains):
                 residual[first + s, c] += at.shear[i, s] * residual[i, c]
-    residual += upright
+    residual += q
     return density
 
 
 @compiled
 def travel(
-    at: Plain, q: FloatArray, residual: FloatArray, momentum: FloatArray, angle: float, kicks: int
+    at: Posterior, q: FloatArray, residual: FloatArray, momentum: FloatArray, angle: float, kicks: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Kick and rotate, as `split_hmc.step` does; change the momentum in place, and return q, residual and log p."""
     q, residual, density = q.copy(), residual.copy(), np.zeros(q.shape[1])
@@ -657,11 +766,10 @@ def weigh_reach(
     return table
 
 
-@compiled
-def sum_over_reach(
-    row_starts: IntArray, first: IntArray, second: IntArray, steps: IntArray, log_prior: FloatArray, gain: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+@within
+def sum_over_reach(at: Posterior, gain: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sum over what judges know: what all rows gain in each chain, and how likely the areas of each are known."""
+    row_starts, first, second, steps, log_prior = at.met.row_starts, at.first, at.second, at.steps, at.log_prior
     value, known = np.zeros(gain.shape[1]), np.zeros_like(gain)
     for judge in range(len(row_starts) - 1):
         start, stop = row_starts[judge], row_starts[judge + 1]

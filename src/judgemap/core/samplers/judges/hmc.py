@@ -28,6 +28,7 @@ from judgemap.core.samplers.judges.layout import Layout, Views, build_views, lay
 from judgemap.core.samplers.judges.target import (
     AT_ONCE,
     FIRST_LOGIT,
+    Common,
     Coordinates,
     Effects,
     JudgesTarget,
@@ -36,21 +37,16 @@ from judgemap.core.samplers.judges.target import (
     Scale,
     Summary,
     begin,
-    common,
     coordinates,
     draw_reach,
-    gradient,
     known_answers,
     lapse_rate,
-    lapse_rows,
-    log_density,
     map_square,
     parameters,
     redraw,
     roughness,
     scales,
     tell,
-    tie_chance,
 )
 from judgemap.core.samplers.kernel import Arrays, Kernel, check_block
 from judgemap.core.samplers.run import Draws, Plan, Watcher, run
@@ -60,7 +56,7 @@ from judgemap.core.threads import one_thread, pieces
 from judgemap.core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from judgemap.core.samplers.judges.compiled import Plain
+    from judgemap.core.samplers.judges.compiled import Posterior
 
 TURNS = (1.0, 1.3)
 """The range of a trajectory's length, as shares of a quarter turn: a little beyond it, which helps the scales most."""
@@ -213,19 +209,13 @@ def settled(rng: np.random.Generator, target: JudgesTarget, state: JudgesState, 
     return state._replace(chains=clean, restarts=restarts)
 
 
-def look(target: JudgesTarget, q: FloatArray, *, height: bool = True) -> HMCState:
-    """Evaluate the gradient at q, and the density if ``height`` is true."""
-    chains = q.shape[1]
-    if target.plain is not None:
-        from judgemap.core.samplers.judges import compiled
+def look(target: JudgesTarget, q: FloatArray) -> HMCState:
+    """Evaluate the slope and the density at q."""
+    from judgemap.core.samplers.judges import compiled
 
-        # A trajectory that leads nowhere, because every function that Python calls takes a moment to load.
-        _, residual, density = compiled.travel(target.plain, q, np.zeros_like(q), np.zeros_like(q), 0.0, 1)
-    else:
-        point = parameters(target, q)
-        residual = gradient(target, q, point) + q
-        density = log_density(target, point) if height else np.empty(0)
-    return HMCState(q, residual, density, np.ones(chains), np.zeros(chains, np.int64))
+    # A trajectory that leads nowhere, because every function that Python calls takes a moment to load.
+    _, residual, density = compiled.travel(target.posterior, q, np.zeros_like(q), np.zeros_like(q), 0.0, 1)
+    return HMCState(q, residual, density, np.ones(q.shape[1]), np.zeros(q.shape[1], np.int64))
 
 
 def trajectory(
@@ -237,8 +227,10 @@ def trajectory(
     """
     chains, rough = state.chains, state.roughness
     if rough is not None:
-        shared, C = common(target, chains.q), target.model.covariance
-        rough = redraw(rng, C, (shared.strengths / shared.alpha).T, rough)
+        from judgemap.core.samplers.judges.compiled import common
+
+        shared = common(target.posterior, chains.q)
+        rough = redraw(rng, target.model.covariance, (shared.strengths / shared.alpha).T, rough)
         target = replace(target, factor=rough.factor)
         chains = look(target, chains.q)._replace(acceptance=chains.acceptance, divergences=chains.divergences)
 
@@ -248,18 +240,18 @@ def trajectory(
 
     split = Split(
         target.noise,
-        lambda q, height: look(target, q, height=height),
+        lambda q, **_: look(target, q),
         log_joint,
         turns=lambda rng, _chains: float(rng.uniform(*turns)),
-        travel=None if target.plain is None else partial(_travel, target.plain),
+        travel=partial(_travel, target.posterior),
     )
     return JudgesState(split_hmc.step(rng, split, chains, kicks), _seed(rng), rough, state.restarts)
 
 
-def _travel(plain: "Plain", state: HMCState, momentum: FloatArray, angle: float, kicks: int) -> HMCState:
+def _travel(posterior: "Posterior", state: HMCState, momentum: FloatArray, angle: float, kicks: int) -> HMCState:
     from judgemap.core.samplers.judges import compiled
 
-    moved = compiled.travel(plain, state.q, state.residual, momentum, angle, kicks)
+    moved = compiled.travel(posterior, state.q, state.residual, momentum, angle, kicks)
     return HMCState(*moved, state.acceptance, state.divergences)
 
 
@@ -301,15 +293,16 @@ def move_widely(
     target = target if rough is None else replace(target, factor=rough.factor)
     # 1. The effects in units of their scales, and what they are in each row: η = (1 + attention)(map + view) + side.
     point = parameters(target, state.q)
-    lapse, p, x = lapse_rows(target, point), tie_chance(point.x), dict(point.x)
-    by_map = layout.differences(point.strengths)
-    w = {"log_variance": point.map.w, "log_disagreement": point.views.w}
+    shared = point.shared
+    p, lapse, x = target.tie_chance(shared.x), layout.spread(target.lapse(point.lapse)), target.named(shared.x)
+    by_map = layout.differences(shared.strengths)
+    w = {"log_variance": shared.map.w, "log_disagreement": point.views.w}
     rows = {"log_variance": by_map, "log_disagreement": point.e - by_map}
-    lean = layout.x * x["lean"] if point.side is not None else np.zeros((1, 1))
-    if point.side is not None:
+    lean = layout.x * x["lean"] if parts.side else np.zeros((1, 1))
+    if parts.side:
         w["log_side"] = point.side.w
         rows["log_side"] = layout.x * layout.spread(np.exp(x["log_side"] / 2) * point.side.w)
-    if point.attention is not None:
+    if parts.attention:
         w["log_attention"] = point.attention.w
         rows["log_attention"] = layout.spread(np.exp(x["log_attention"] / 2) * point.attention.w)
 
@@ -318,11 +311,11 @@ def move_widely(
         unseen = at.get("log_side", 0.0) + lean
         eta = (1 + at.get("log_attention", 0.0)) * (at["log_variance"] + at["log_disagreement"]) + unseen
         if parts.reach is not None:
-            return tell(target, eta, unseen, p, lapse).value
+            return tell(target, point._replace(eta=eta, unseen=np.broadcast_to(unseen, eta.shape).copy())).value
         return add_up(log_likelihood(layout.answers, parts.ties, eta, p, lapse))
 
     # 2. Each scale; the effects keep their size at first, and grow with it then.
-    squares = {name: add_up(each**2) for name, each in w.items()} | {"log_variance": map_square(target, point)}
+    squares = {name: add_up(each**2) for name, each in w.items()} | {"log_variance": map_square(target, shared.map.w)}
     for scale in (scale for scale in target.scales if scale.name in w):
         name, old = scale.name, x[scale.name]
         effects = len(w[name]), squares[name] * np.exp(old)
@@ -332,7 +325,7 @@ def move_widely(
     if trading and parts.attention and "log_variance" in x:
         trade(rng, target, x, w)
     if parts.disagreement is not None and parts.attention:
-        alpha = np.exp(x["log_variance"] / 2) if "log_variance" in x else point.alpha
+        alpha = np.exp(x["log_variance"] / 2) if "log_variance" in x else shared.alpha
         turn_round(rng, target, target.coordinates.V @ (alpha * w["log_variance"]), x, w)
     # Trajectories that break down where scales are extreme do not discredit the draws: these moves go on there.
     return state._replace(chains=look(target, _back(target, state.q, x, w))._replace(acceptance=state.acceptance))
@@ -395,12 +388,12 @@ def _back(target: JudgesTarget, q: FloatArray, x: Arrays, w: dict[str, FloatArra
     q[part["scales"]] = linalg.solve_triangular(at.scale_factor, values - at.scale_mean[:, None], lower=True)
     # The centre of the map depends on the scales, and that of the views on the map.
     upright = replace(target, coordinates=replace(at, shear=np.zeros_like(at.shear)))
-    placed = common(upright, q).map
+    placed = parameters(upright, q).shared.map
     q[part["map"]] = (w["log_variance"] - placed.centre) / placed.root
     point = parameters(upright, q)
     effects = ("views", "log_disagreement", point.views), ("side", "log_side", point.side)
     for section, name, own in (*effects, ("attention", "log_attention", point.attention)):
-        if own is not None:
+        if name in w and q[part[section]].size:
             q[part[section]] = (w[name] - own.centre) / own.root
     q[: len(at.shear)] -= at.shear @ q[part["scales"]]
     return q
@@ -440,8 +433,9 @@ def _read(target: JudgesTarget, states: list[JudgesState], *, keep_views: bool) 
     """Read all chains of some states, one state's after another."""
     parts = target.model.parts
     point = parameters(target, np.concatenate([state.q for state in states], axis=1))
-    arrays: Arrays = {"strengths": point.strengths.T}
-    arrays |= {name: expit(values) if name == "tie_chance" else values for name, values in point.x.items()}
+    x = target.named(point.shared.x)
+    arrays: Arrays = {"strengths": point.shared.strengths.T}
+    arrays |= {name: expit(values) if name == "tie_chance" else values for name, values in x.items()}
     rough = [state.roughness for state in states if state.roughness is not None]
     beside: dict[str, Sequence[NDArray[Any]]] = {
         "smoothness": [each.rho for each in rough],
@@ -454,14 +448,15 @@ def _read(target: JudgesTarget, states: list[JudgesState], *, keep_views: bool) 
     if parts.disagreement is not None:
         views = _views(target, [state.seed for state in states], point)
         arrays |= summarise_views(arrays["strengths"], views, keep_views=keep_views)
-    if point.side is not None:
-        arrays["side"] = (point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w).T
-    if point.attention is not None:
-        arrays["attention"] = (1 + np.exp(point.x["log_attention"] / 2) * point.attention.w).T
-    if point.lapse is not None:
+    if parts.side:
+        arrays["side"] = (x["lean"] + np.exp(x["log_side"] / 2) * point.side.w).T
+    if parts.attention:
+        arrays["attention"] = (1 + np.exp(x["log_attention"] / 2) * point.attention.w).T
+    if parts.lapses:
         arrays["lapse"] = lapse_rate(point.lapse).T
-    if point.told is not None:
-        arrays["centre"], arrays["reach"] = draw_reach(np.random.default_rng([1, *states[0].seed]), target, point.told)
+    if parts.reach is not None:
+        seeded = np.random.default_rng([1, *states[0].seed])
+        arrays["centre"], arrays["reach"] = draw_reach(seeded, target, tell(target, point))
     return arrays
 
 
@@ -480,14 +475,14 @@ def _views(target: JudgesTarget, seeds: list[IntArray], point: Point) -> FloatAr
     layout, disagreement, factors = target.layout, target.model.parts.disagreement, target.coordinates.views
     if disagreement is None:
         raise ValueError("this model has no views")
-    areas, chains = layout.n_areas, len(point.sigma)
+    areas, chains = layout.n_areas, len(point.shared.sigma)
     rngs = [np.random.default_rng(seed) for seed in seeds]
     views = np.empty((chains, layout.n_judges, areas))
     for part in pieces(layout.n_judges, AT_ONCE // (areas * chains)):
         size = part.stop - part.start, areas, chains // len(rngs)
         v = np.concatenate([rng.standard_normal(size) for rng in rngs], axis=2, dtype=factors.V.dtype)
         complete(factors, areas, point.views.w, v, part.start)
-        views[:, part] = np.moveaxis(disagreement.factor @ v * point.sigma, 2, 0)
+        views[:, part] = np.moveaxis(disagreement.factor @ v * point.shared.sigma, 2, 0)
     return views
 
 
@@ -586,7 +581,7 @@ def sheared(rng: np.random.Generator, target: JudgesTarget) -> JudgesTarget:
         for scale in range(part.start, part.stop):
             step = np.zeros((len(q), 1))
             step[scale] = SHEAR_STEP
-            up, down = (look(target, q + side * step, height=False).residual for side in (1, -1))
+            up, down = (look(target, q + side * step).residual for side in (1, -1))
             leans.append(np.median(np.nan_to_num(up - down)[: len(at.shear)], axis=1) / (2 * SHEAR_STEP))
     shear = np.mean(np.reshape(leans, (SHEARS, -1, len(at.shear))), axis=0).T
     return replace(target, coordinates=replace(at, shear=np.ascontiguousarray(shear)))
@@ -633,7 +628,7 @@ def first_target(model: PanelModel, layout: Layout, views: Views) -> JudgesTarge
     starts = np.array([float(logit(p[0])) if scale.name == "tie_chance" else scale.start for scale in chosen])
     # Chains that start many times too far apart are flung out of reach: with many ties, p is known well.
     tie_sd = 1 / np.sqrt(FIRST_SCALE_SD**-2 + model.counts.ties.sum())
-    weight, score = curvature(layout.answers, parts.ties, e, p), slopes(layout.answers, parts.ties, e, p).eta
+    weight, score = curvature(layout.answers, parts.ties, e, p), slopes(layout.answers, parts.ties, e, p)
     judges = np.zeros((layout.n_judges, 1))
     known = Summary(
         difference=e,
@@ -697,37 +692,34 @@ def pilot(rng: np.random.Generator, target: JudgesTarget, steps: int, kicks: int
 def _observed(target: JudgesTarget, point: Point) -> dict[str, FloatArray]:
     """Collect what the next coordinates need from some draws: means over chains, except for scales and lapses."""
     layout, parts = target.layout, target.model.parts
-    lapse, p = lapse_rows(target, point), tie_chance(point.x)
-    answers = known_answers(target, point)
+    x, p, lapse = point.shared.x, target.tie_chance(point.shared.x), layout.spread(target.lapse(point.lapse))
+    answers, named = known_answers(target, point), target.named(x)
     weight = curvature(answers, parts.ties, point.eta, p) * (1 - lapse)
-    score = slopes(answers, parts.ties, point.eta, p, lapse).eta
-    seen = {"scales": np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)}
-    seen["size"] = _size(target, point)
+    score = slopes(answers, parts.ties, point.eta, p, lapse)
+    seen = {"scales": x[:-1], "size": _size(point.shared)}
     means: dict[str, FloatArray] = {}
     attention = np.ones((1, 1))
-    if point.side is not None:
-        means["side"] = point.x["lean"] + np.exp(point.x["log_side"] / 2) * point.side.w
+    if parts.side:
+        means["side"] = named["lean"] + np.exp(named["log_side"] / 2) * point.side.w
         means["side g"] = layout.sum_by_judge(weight * layout.x**2)
         means["side score"] = layout.sum_by_judge(score * layout.x)
-    if point.attention is not None:
-        means["attention"] = np.clip(np.exp(point.x["log_attention"] / 2) * point.attention.w, -MOST_HEED, MOST_HEED)
+    if parts.attention:
+        means["attention"] = np.clip(np.exp(named["log_attention"] / 2) * point.attention.w, -MOST_HEED, MOST_HEED)
         means["attention g"] = layout.sum_by_judge(weight * point.e**2)
         means["attention score"] = layout.sum_by_judge(score * point.e)
         attention = layout.spread(1 + means["attention"])
-    if point.lapse is not None:
+    if parts.lapses:
         seen["lapse"] = point.lapse
     means |= {"difference": point.e, "weight": attention**2 * weight, "score": attention * score}
     seen["dim"] = np.log(np.maximum(add_up(means["weight"]), 1e-12))[None]
     return seen | {name: values.mean(axis=1, keepdims=True) for name, values in means.items()}
 
 
-def _size(target: JudgesTarget, point: Point) -> FloatArray:
+def _size(at: Common) -> FloatArray:
     """Measure each chain's map relative to the unswollen centre of its coordinates: 1 where they agree."""
-    at = target.coordinates
-    x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
-    centre = point.map.centre / np.exp(at.swelling(x))
-    weighted = centre / point.map.root**2
-    size: FloatArray = add_up(weighted * point.map.w) / np.maximum(add_up(weighted * centre), 1e-12)
+    centre = at.map.centre / np.exp(at.swelling)
+    weighted = centre / at.map.root**2
+    size: FloatArray = add_up(weighted * at.map.w) / np.maximum(add_up(weighted * centre), 1e-12)
     return size[None]
 
 

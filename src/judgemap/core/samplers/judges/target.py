@@ -62,14 +62,14 @@ from scipy.special import expit, log_ndtr
 
 from judgemap.core.model import outcomes
 from judgemap.core.model.judges import ATTENTION_SCALE, DISAGREEMENT_SCALE, LAPSE_REST, SIDE_SCALE, PanelModel
-from judgemap.core.model.outcomes import Answers, Slopes, Wins, add_up
+from judgemap.core.model.outcomes import Answers, Wins, add_up
 from judgemap.core.model.prior import Covariance, FixedVariance, HalfNormal
 from judgemap.core.samplers.judges.layout import Layout, Views, onto_areas
 from judgemap.core.threads import pieces
 from judgemap.core.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from judgemap.core.samplers.judges.compiled import Plain
+    from judgemap.core.samplers.judges.compiled import Posterior
 
 AT_ONCE = 4_000_000
 """How many numbers of noise are drawn at a time."""
@@ -90,41 +90,6 @@ class Placed(NamedTuple):
     """1/√P."""
     centre: FloatArray
     """s r/P."""
-
-
-def place(q: FloatArray, effects: Effects, scale: FloatArray) -> Placed:
-    """Map coordinates q to w."""
-    root = effects.g * scale**2
-    root += 1.0
-    np.sqrt(root, out=root)
-    np.reciprocal(root, out=root)
-    centre = root * root
-    centre *= effects.r * scale
-    w = q * root
-    w += centre
-    return Placed(w, root, centre)
-
-
-class Pulled(NamedTuple):
-    """Derivatives with respect to q, r, log s², and P."""
-
-    q: FloatArray
-    r: FloatArray
-    log_scale2: FloatArray
-    base: FloatArray
-
-
-def pull_back(slope: FloatArray, q: FloatArray, at: Placed, effects: Effects, scale: FloatArray) -> Pulled:
-    """Turn the slope in w into slopes in q, r, log s² and P, including the volume term −½ Σ log P."""
-    rooted = slope * at.root
-    base = q * at.root
-    base /= -2
-    base -= at.centre
-    base *= rooted
-    base -= 0.5 * at.root
-    base *= at.root
-    log_scale2 = add_up(slope * at.centre) / 2 + scale**2 * add_up(effects.g * base)
-    return Pulled(rooted, rooted * at.root * scale, log_scale2, base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,16 +146,6 @@ class Coordinates:
     scale_factor: FloatArray
     shear: FloatArray
     """How the centres of all other coordinates move with those of the scales."""
-
-    def swelling(self, x: FloatArray) -> FloatArray:
-        """Return the logarithm of how much the centre of the map swells at scales x, between −1 and 1."""
-        size: FloatArray = np.tanh(self.swell @ (x - self.scale_mean[:, None]))
-        return size
-
-    def dimming(self, x: FloatArray) -> FloatArray:
-        """Return log d at scales x, between −1 and 1."""
-        size: FloatArray = np.tanh(self.dim @ (x - self.scale_mean[:, None]))
-        return size
 
     def noise(self, rng: np.random.Generator, layout: Layout, size: int, chains: int) -> FloatArray:
         """Draw q ~ N(0, I), ``size`` coordinates for each chain.
@@ -294,14 +249,13 @@ def _information(
 
 
 class Scale(NamedTuple):
-    """A number on the whole real line: the log density of its prior, the slope of that, and a starting value."""
+    """A number on the whole real line: the log density of its prior, and a starting value."""
 
     name: str
     log_prior: Callable[[FloatArray], FloatArray]
-    slope: Callable[[FloatArray], FloatArray]
     start: float
     numbers: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """The numbers behind both: those of `Terms`; or 2 log s of a half-Cauchy prior; or none."""
+    """The numbers behind the prior: those of `Terms`; or 2 log s of a half-Cauchy prior; or none."""
 
 
 def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
@@ -309,14 +263,14 @@ def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
     parts, chosen = model.parts, []
     if not isinstance(model.variance, FixedVariance):
         prior = model.variance.terms
-        chosen.append(Scale("log_variance", prior.log_density, prior.slope, log_variance, prior))
+        chosen.append(Scale("log_variance", prior.log_density, log_variance, prior))
     if parts.disagreement is not None:
         between = HalfNormal(DISAGREEMENT_SCALE).terms
-        chosen.append(Scale("log_disagreement", between.log_density, between.slope, log_variance - 1.0, between))
+        chosen.append(Scale("log_disagreement", between.log_density, log_variance - 1.0, between))
     if parts.ties is not None:
-        chosen.append(_uniform("tie_chance", -1.0))
+        chosen.append(Scale("tie_chance", lambda x: -np.logaddexp(0, x) - np.logaddexp(0, -x), -1.0))
     if parts.side:
-        chosen.append(Scale("lean", lambda x: -x * x / 2, lambda x: -x, 0.0))
+        chosen.append(Scale("lean", lambda x: -x * x / 2, 0.0))
         chosen.append(_half_cauchy("log_side", SIDE_SCALE, -1.0))
     if parts.attention:
         chosen.append(_half_cauchy("log_attention", ATTENTION_SCALE, -2.0))
@@ -325,17 +279,7 @@ def scales(model: PanelModel, log_variance: float) -> tuple[Scale, ...]:
 
 def _half_cauchy(name: str, scale: float, start: float) -> Scale:
     offset = float(2 * np.log(scale))
-    return Scale(
-        name,
-        lambda x: x / 2 - np.logaddexp(0.0, x - offset),
-        lambda x: 0.5 - expit(x - offset),
-        start,
-        (offset, 0.0, 0.0),
-    )
-
-
-def _uniform(name: str, start: float) -> Scale:
-    return Scale(name, lambda x: -np.logaddexp(0, x) - np.logaddexp(0, -x), lambda x: 1 - 2 * expit(x), start)
+    return Scale(name, lambda x: x / 2 - np.logaddexp(0.0, x - offset), start, (offset, 0.0, 0.0))
 
 
 FIRST_LOGIT, FIRST_SPREAD = 1.0, 1.0
@@ -395,7 +339,7 @@ def redraw(rng: np.random.Generator, C: Covariance, maps: FloatArray, now: Rough
 
 @dataclass(frozen=True, eq=False)
 class JudgesTarget:
-    """Everything that `parameters`, `gradient` and `log_density` need."""
+    """The posterior in the coordinates q."""
 
     model: PanelModel
     layout: Layout
@@ -420,11 +364,11 @@ class JudgesTarget:
         return {name: slice(int(end) - size, int(end)) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
     @cached_property
-    def plain(self) -> "Plain | None":
-        """What compiled trajectories need, if this model has them."""
-        from judgemap.core.samplers.judges.compiled import plain
+    def posterior(self) -> "Posterior":
+        """All of this, laid out for compiled code."""
+        from judgemap.core.samplers.judges.compiled import build_posterior
 
-        return plain(self)
+        return build_posterior(self)
 
     @property
     def size(self) -> int:
@@ -435,109 +379,59 @@ class JudgesTarget:
         """Draw q ~ N(0, I)."""
         return self.coordinates.noise(rng, self.layout, self.size, chains)
 
+    def named(self, x: FloatArray) -> dict[str, FloatArray]:
+        """Return the scales by name, from the rows of an array."""
+        return {scale.name: row for scale, row in zip(self.scales, x, strict=False)}
 
-class Point(NamedTuple):
-    """The parameters at q, one column per chain, and intermediate results that the gradient needs."""
+    def tie_chance(self, x: FloatArray) -> FloatArray:
+        """Return p of each chain, or 0 if there are no ties."""
+        chance: FloatArray = expit(self.named(x).get("tie_chance", np.full(x.shape[1], -np.inf)))
+        return chance
 
-    x: dict[str, FloatArray]
-    """Scales by name, (chains,)."""
-    alpha: FloatArray
-    sigma: FloatArray
-    map_effects: Effects
-    dimmed: FloatArray
-    """d of each chain."""
-    map: Placed
-    strengths: FloatArray
-    views: Placed
-    e: FloatArray
-    """X_k μ_k."""
-    side: Placed | None
-    attention: Placed | None
-    lapse: FloatArray | None
-    """z_k, (judges, chains)."""
-    eta: FloatArray
-    """The log-odds of every row."""
-    told: "Told | None" = None
-    """Set if judges may know only a part of the map."""
-
-
-def tie_chance(x: dict[str, FloatArray]) -> FloatArray:
-    """Return p, or 0 if there are no ties."""
-    chance: FloatArray = expit(x["tie_chance"]) if "tie_chance" in x else np.zeros(1)
-    return chance
-
-
-def slanted(target: JudgesTarget, q: FloatArray) -> FloatArray:
-    """Move the map and the views with the scales."""
-    shear, at = target.coordinates.shear, q.copy()
-    at[: len(shear)] += shear @ q[target.sections["scales"]]
-    return at
+    def lapse(self, z: FloatArray) -> FloatArray:
+        """Return ε of every judge, (judges, chains), or 0 if judges do not lapse."""
+        return lapse_rate(z) if len(z) else np.zeros((self.layout.n_judges, z.shape[1]))
 
 
 class Common(NamedTuple):
-    """What all judges share at q: the fields of `Point` with the same names."""
+    """What all judges share at q, one column per chain."""
 
-    x: dict[str, FloatArray]
+    q: FloatArray
+    """The coordinates, with the map and the views moved along the scales."""
+    x: FloatArray
+    """The scales, and below them a row of zeros: that of parts that are off."""
     alpha: FloatArray
     sigma: FloatArray
-    map_effects: Effects
+    faded: FloatArray
+    """log σ² − log σ̂²."""
     dimmed: FloatArray
+    """d."""
+    swelling: FloatArray
+    """The logarithm of how much the centre of the map swells, between −1 and 1."""
     map: Placed
     strengths: FloatArray
 
 
-def common(target: JudgesTarget, q: FloatArray) -> Common:
-    """Compute the scales and the map from q."""
-    at, part, q = target.coordinates, target.sections, slanted(target, q)
-    values = at.scale_mean[:, None] + at.scale_factor @ q[part["scales"]]
-    x = {scale.name: row for scale, row in zip(target.scales, values, strict=True)}
-    variance = target.model.variance
-    tau = x.get(
-        "log_variance", np.full(q.shape[1], np.log(variance.value if isinstance(variance, FixedVariance) else 1.0))
-    )
-    alpha = np.exp(tau / 2)
-    upsilon = x.get("log_disagreement", np.full(q.shape[1], at.log_disagreement))
-    sigma = np.exp(upsilon / 2)
+class Point(NamedTuple):
+    """All parameters at q, one column per chain."""
 
-    fading = np.exp(-at.fade * (upsilon - at.log_disagreement))
-    swollen = np.exp(at.swelling(values))
-    map_effects = Effects(at.strengths.r * (fading * swollen), at.strengths.g * fading)
-    placed = place(q[part["map"]], map_effects, alpha)
-    return Common(x, alpha, sigma, map_effects, np.exp(at.dimming(values)), placed, at.V @ (alpha * placed.w))
-
-
-def parameters(target: JudgesTarget, q: FloatArray) -> Point:
-    """Compute the parameters and the log-odds of every row from q."""
-    from judgemap.core.samplers.judges.compiled import see
-
-    layout, at, part = target.layout, target.coordinates, target.sections
-    shared, q = common(target, q), slanted(target, q)
-    x, sigma = shared.x, shared.sigma
-    views = Placed(*(np.empty((at.views.size, q.shape[1])) for _ in range(3)))
-    own = q[part["views"]]
-    e = see(layout.met, at.views, at.M, at.seen, shared.strengths, sigma, shared.dimmed, own, views)
-    eta, attention, side = e, None, None
-    if target.model.parts.attention:
-        attention = place(q[part["attention"]], at.attention, np.exp(x["log_attention"] / 2))
-        eta = layout.spread(1 + np.exp(x["log_attention"] / 2) * attention.w) * e
-    unseen = np.zeros((1, 1))
-    if target.model.parts.side:
-        effects = Effects(at.side.r - at.side.g * x["lean"], at.side.g)
-        side = place(q[part["side"]], effects, np.exp(x["log_side"] / 2))
-        unseen = layout.x * layout.spread(x["lean"] + np.exp(x["log_side"] / 2) * side.w)
-        eta = eta + unseen
-    lapse = at.lapse_mean + at.lapse_sd * q[part["lapses"]] if target.model.parts.lapses else None
-    point = Point(*shared, views, e, side, attention, lapse, eta)
-    if target.model.parts.reach is None:
-        return point
-    return point._replace(told=tell(target, eta, unseen, tie_chance(x), lapse_rows(target, point)))
+    shared: Common
+    views: Placed
+    e: FloatArray
+    """X_k μ_k."""
+    side: Placed
+    attention: Placed
+    lapse: FloatArray
+    """z_k, (judges, chains), if judges may lapse."""
+    eta: FloatArray
+    """The log-odds of every row."""
+    unseen: FloatArray
+    """Those of rows whose areas the judge does not know, if judges may know only a part of the map."""
 
 
 class Told(NamedTuple):
     """What judges who may know only a part of the map tell."""
 
-    unseen: FloatArray
-    """The log-odds of a row whose areas the judge does not know, (rows, chains)."""
     gain: FloatArray
     known: FloatArray
     """How likely the judge is to know a row's areas, (rows, chains)."""
@@ -545,19 +439,19 @@ class Told(NamedTuple):
     """The log-likelihood of each chain."""
 
 
-def tell(target: JudgesTarget, eta: FloatArray, unseen: FloatArray, p: FloatArray, lapse: FloatArray) -> Told:
-    """Sum over what each judge may know."""
-    from judgemap.core.samplers.judges.compiled import sum_over_reach
+def parameters(target: JudgesTarget, q: FloatArray) -> Point:
+    """Compute the parameters and the log-odds of every row from q."""
+    from judgemap.core.samplers.judges import compiled
 
-    layout, parts, reach = target.layout, target.model.parts, target.model.parts.reach
-    if reach is None:
-        raise ValueError("these judges know the whole map")
-    unseen = np.broadcast_to(unseen, eta.shape)
-    without = outcomes.log_likelihood(layout.answers, parts.ties, unseen, p, lapse)
-    gain = outcomes.log_likelihood(layout.answers, parts.ties, eta, p, lapse) - without
-    rows = layout.met.row_starts, layout.first, layout.second
-    value, known = sum_over_reach(*rows, reach.steps, reach.log_prior, gain)
-    return Told(unseen, gain, known, value + add_up(without))
+    return compiled.parameters(target.posterior, q)
+
+
+def tell(target: JudgesTarget, point: Point) -> Told:
+    """Sum over what each judge may know."""
+    from judgemap.core.samplers.judges import compiled
+
+    p, lapse = target.tie_chance(point.shared.x), target.lapse(point.lapse)
+    return compiled.tell(target.posterior, point.eta, point.unseen, p, lapse)
 
 
 def draw_reach(rng: np.random.Generator, target: JudgesTarget, told: Told) -> tuple[IntArray, IntArray]:
@@ -577,11 +471,6 @@ def draw_reach(rng: np.random.Generator, target: JudgesTarget, told: Told) -> tu
     return centre, steps
 
 
-def lapse_rows(target: JudgesTarget, point: Point) -> FloatArray:
-    """Return ε of every row, or 0."""
-    return outcomes.NO_LAPSE if point.lapse is None else target.layout.spread(lapse_rate(point.lapse))
-
-
 def lapse_rate(z: FloatArray) -> FloatArray:
     """ε = 1 − Φ(−z)^{1/rest}, which is Beta(1, rest) if z ~ N(0, 1)."""
     rate: FloatArray = -np.expm1(log_ndtr(-z) / LAPSE_REST)
@@ -591,139 +480,18 @@ def lapse_rate(z: FloatArray) -> FloatArray:
 def known_answers(target: JudgesTarget, point: Point) -> Answers | Wins:
     """Count each answer as far as the judge is likely to know its areas."""
     layout = target.layout
-    return layout.answers if point.told is None else outcomes.weighted(layout.counted, point.told.known)
+    if target.model.parts.reach is None:
+        return layout.answers
+    return outcomes.weighted(layout.counted, tell(target, point).known)
 
 
-def gradient(target: JudgesTarget, q: FloatArray, point: Point) -> FloatArray:
-    """∇ log p(q), one column per chain."""
-    layout, at, part, parts = target.layout, target.coordinates, target.sections, target.model.parts
-    x, slope, q = point.x, np.empty_like(q), slanted(target, q)
-    to_scale = {scale.name: scale.slope(x[scale.name]) for scale in target.scales}
-    lapse = lapse_rows(target, point)
-    told, p = point.told, tie_chance(x)
-    rows = outcomes.slopes(known_answers(target, point), parts.ties, point.eta, p, lapse)
-    to_e = rows.eta
-    if told is not None:
-        others = outcomes.weighted(layout.counted, 1 - told.known)
-        unknown = outcomes.slopes(others, parts.ties, told.unseen, p, lapse)
-        rows = Slopes(*(seen + unseen for seen, unseen in zip(rows, unknown, strict=True)))
-    if parts.ties is not None:
-        to_scale["tie_chance"] += rows.tie_chance * p * (1 - p)
-    if point.lapse is not None:
-        z, rest = point.lapse, LAPSE_REST
-        speed = np.exp(-(z**2) / 2 + (1 / rest - 1) * log_ndtr(-z)) / (np.sqrt(2 * np.pi) * rest)
-        slope[part["lapses"]] = at.lapse_sd * (layout.sum_by_judge(rows.lapse) * speed - z)
-    if point.side is not None:
-        scale = np.exp(x["log_side"] / 2)
-        to_side = layout.sum_by_judge(layout.x * rows.eta)
-        effects = Effects(at.side.r - at.side.g * x["lean"], at.side.g)
-        pulled = pull_back(scale * to_side - point.side.w, q[part["side"]], point.side, effects, scale)
-        slope[part["side"]] = pulled.q
-        to_scale["lean"] += add_up(to_side) - add_up(at.side.g * pulled.r)
-        to_scale["log_side"] += pulled.log_scale2 + scale * add_up(to_side * point.side.w) / 2
-    if point.attention is not None:
-        scale = np.exp(x["log_attention"] / 2)
-        to_attention = layout.sum_by_judge(point.e * to_e)
-        pulled = pull_back(
-            scale * to_attention - point.attention.w, q[part["attention"]], point.attention, at.attention, scale
-        )
-        slope[part["attention"]] = pulled.q
-        to_scale["log_attention"] += pulled.log_scale2 + scale * add_up(to_attention * point.attention.w) / 2
-        to_e = layout.spread(1 + scale * point.attention.w) * to_e
-    to_strengths = _pull_views(target, q[part["views"]], point, to_e, slope[part["views"]], to_scale)
-    _pull_map(target, q[part["map"]], point, to_strengths, slope[part["map"]], to_scale)
-    slope[part["scales"]] = at.scale_factor.T @ np.array([to_scale[each.name] for each in target.scales])
-    slope[part["scales"]] += at.shear.T @ slope[: len(at.shear)]
-    return slope
+def map_square(target: JudgesTarget, w: FloatArray) -> FloatArray:
+    """λᵀK⁻¹λ/α² of each chain, with λ = αVw."""
+    from judgemap.core.samplers.judges.compiled import bend
 
-
-def _pull_views(
-    target: JudgesTarget,
-    q: FloatArray,
-    point: Point,
-    to_e: FloatArray,
-    slope: FloatArray,
-    to_scale: dict[str, FloatArray],
-) -> FloatArray:
-    """Write the slope in the views' coordinates; return the slope in λ."""
-    from judgemap.core.samplers.judges.compiled import pull
-
-    at, to_strengths = target.coordinates, np.zeros((target.layout.n_areas, q.shape[1]))
-    to_both = pull(
-        target.layout.met,
-        at.views,
-        at.M,
-        at.seen,
-        point.sigma,
-        point.dimmed,
-        q,
-        point.views,
-        np.ascontiguousarray(to_e),
-        slope,
-        to_strengths,
-    )
-    if at.views.size:
-        to_scale["log_disagreement"] += to_both[0]
-        along = to_both[1] * (1 - np.log(point.dimmed) ** 2)
-        for scale, dim in zip(target.scales, at.dim, strict=True):
-            to_scale[scale.name] += dim * along
-    return to_strengths
-
-
-def _pull_map(
-    target: JudgesTarget,
-    q: FloatArray,
-    point: Point,
-    to_strengths: FloatArray,
-    slope: FloatArray,
-    to_scale: dict[str, FloatArray],
-) -> None:
-    """Write the slope in the map's coordinates."""
-    at, w = target.coordinates, point.map.w
-    to_w = point.alpha * (at.V.T @ to_strengths)
-    direct = add_up(to_w * w) / 2
-    to_w -= w if target.factor is None else at.V.T @ _bend(target.factor, at.V @ w)
-    pulled = pull_back(to_w, q, point.map, point.map_effects, point.alpha)
-    slope[...] = pulled.q
-    x = np.array([point.x[scale.name] for scale in target.scales]).reshape(len(target.scales), -1)
-    along = add_up(to_w * point.map.centre) * (1 - at.swelling(x) ** 2)
-    for scale, swell in zip(target.scales, at.swell, strict=True):
-        to_scale[scale.name] += swell * along
-    if "log_variance" in to_scale:
-        to_scale["log_variance"] += direct + pulled.log_scale2
-    if "log_disagreement" in to_scale:
-        faded = to_w * point.map.centre + point.alpha**2 * point.map_effects.g * pulled.base
-        to_scale["log_disagreement"] -= add_up(at.fade * faded)
-
-
-def _bend(factor: FloatArray, maps: FloatArray) -> FloatArray:
-    """K⁻¹ of each chain times its map, (areas, chains)."""
-    bent: FloatArray = np.transpose([linalg.cho_solve((L, True), at) for L, at in zip(factor, maps.T, strict=True)])
-    return bent
-
-
-def map_square(target: JudgesTarget, point: Point) -> FloatArray:
-    """λᵀK⁻¹λ/α² of each chain."""
     if target.factor is None:
-        return add_up(point.map.w**2)
-    maps = target.coordinates.V @ point.map.w
-    return add_up(maps * _bend(target.factor, maps))
-
-
-def log_density(target: JudgesTarget, point: Point) -> FloatArray:
-    """Return log p(q), up to a constant, for each chain."""
-    parts, x = target.model.parts, point.x
-    lapse = lapse_rows(target, point)
-    if point.told is None:
-        value = add_up(outcomes.log_likelihood(target.layout.answers, parts.ties, point.eta, tie_chance(x), lapse))
-    else:
-        value = point.told.value
-    for scale in target.scales:
-        value = value + scale.log_prior(x[scale.name])
-    value += add_up(np.log(point.map.root)) - map_square(target, point) / 2
-    for placed in (point.views, point.side, point.attention):
-        if placed is not None:
-            value += add_up(np.log(placed.root) - placed.w**2 / 2)
-    if point.lapse is not None:
-        value -= add_up(point.lapse**2) / 2
-    return value
+        return add_up(w**2)
+    maps = target.coordinates.V @ w
+    bent = maps.copy()
+    bend(target.factor, bent)
+    return add_up(maps * bent)
