@@ -54,23 +54,29 @@ thanks = "Thank you"
 """
 
 
-def collection(boxes=((0, 0), (1, 0), (2, 0), (9, 0)), **members) -> bytes:
+BOXES = ((0, 0), (1, 0), (2, 0), (9, 0))
+
+
+def collection(boxes=BOXES) -> bytes:
     """Squares of a hundredth of a degree; the last lies apart."""
-    features = [
-        {
-            "type": "Feature",
-            "properties": {"code": f"W{i}", "ward": f"Ward <{i}>", "same": "x"},
-            "geometry": json.loads(
-                shapely.to_geojson(shapely.box(x / 100, 52 + y / 100, x / 100 + 0.01, 52.01 + y / 100))
-            ),
-        }
-        for i, (x, y) in enumerate(boxes)
-    ]
-    return json.dumps({"type": "FeatureCollection", "features": features} | members).encode()
+    squares = [shapely.box(x / 100, 52 + y / 100, (x + 1) / 100, 52 + (y + 1) / 100) for x, y in boxes]
+    codes, names = ([word % i for i in range(len(boxes))] for word in ("W%d", "Ward <%d>"))
+    return (
+        geopandas.GeoDataFrame({"code": codes, "ward": names, "same": "x"}, geometry=squares)
+        .to_json(drop_id=True)
+        .encode()
+    )
 
 
 def send(client, content, name="wards.geojson", **more):
-    return client.post("/new/", {"boundaries": SimpleUploadedFile(name, content), **more})
+    """Send a boundary file; return the page, or the address of the second step if the file is taken."""
+    response = client.post("/new/", {"boundaries": SimpleUploadedFile(name, content), **more})
+    return response.headers.get("Location", response)
+
+
+@pytest.fixture
+def owner(clients):
+    return clients["owner"]
 
 
 @pytest.fixture(autouse=True)
@@ -93,22 +99,22 @@ def uploaded(people, inspection) -> str:
 
 
 @pytest.fixture
-def make(clients, carry_out):
+def make(owner, carry_out):
     """Fill in the second step, and have a worker make the draft; return the last page."""
 
     def made(step, **changed):
-        asked = clients["owner"].post(step, CHOSEN | changed)
+        asked = owner.post(step, CHOSEN | changed)
         assert asked.status_code == 302, asked.context["form"].errors
         carry_out(Draft.objects.latest("pk"))
-        return clients["owner"].get(asked["Location"], follow=True)
+        return owner.get(asked["Location"], follow=True)
 
     return made
 
 
-def test_a_draft_is_made_in_two_steps(clients, people, make, monkeypatch):
+def test_a_draft_is_made_in_two_steps(owner, people, make, monkeypatch):
     monkeypatch.setattr(jobs, "SECONDS_BETWEEN_NEWS", 0.0)
-    uploaded = send(clients["owner"], collection())["Location"]
-    page = clients["owner"].get(uploaded)
+    uploaded = send(owner, collection())
+    page = owner.get(uploaded)
     assert "4 areas in wards.geojson" in page.text
     assert "Ward &lt;0&gt;" in page.text
     assert '<path d="M' in page.text
@@ -125,53 +131,52 @@ def test_a_draft_is_made_in_two_steps(clients, people, make, monkeypatch):
     assert [act.verb for act in study.acts.order_by("pk")] == ["created", "map read"]
 
 
-def test_a_button_pressed_twice_makes_one_draft(clients, uploaded, carry_out):
-    first, second = (clients["owner"].post(uploaded, CHOSEN)["Location"] for _ in range(2))
+def test_a_button_pressed_twice_makes_one_draft(owner, uploaded, carry_out):
+    first, second = (owner.post(uploaded, CHOSEN)["Location"] for _ in range(2))
     assert first == second
-    page = clients["owner"].get(first)
+    page = owner.get(first)
     assert "Next in the queue." in page.text
-    assert clients["owner"].get(first, headers={"HX-Request": "true"}).status_code == 200
+    assert owner.get(first, headers={"HX-Request": "true"}).status_code == 200
     carry_out(Draft.objects.get())
     assert Study.objects.count() == 1
-    live = clients["owner"].get(first, headers={"HX-Request": "true"})
+    live = owner.get(first, headers={"HX-Request": "true"})
     assert live["HX-Redirect"] == f"/studies/{Study.objects.get().slug}/map"
 
 
-def test_nobody_else_sees_or_stops_a_draft(clients, uploaded):
-    address = clients["owner"].post(uploaded, CHOSEN)["Location"]
-    for method, page in (("get", address), ("post", f"{address}cancel")):
-        assert getattr(clients["stranger"], method)(page).status_code == 404
-    assert clients["owner"].post(f"{address}cancel")["Location"] == uploaded
+def test_nobody_else_sees_an_upload_or_sees_or_stops_its_draft(clients, owner, uploaded):
+    address = owner.post(uploaded, CHOSEN)["Location"]
+    pages = (("get", uploaded), ("post", uploaded), ("get", address), ("post", f"{address}cancel"))
+    for who, status in (("stranger", 404), ("anonymous", 302)):
+        for method, page in pages:
+            assert getattr(clients[who], method)(page, CHOSEN).status_code == status, (who, page)
+    assert send(clients["anonymous"], collection()).startswith("/account/login/")
+    assert (Upload.objects.count(), Draft.objects.get().status) == (1, "waiting")
+    assert owner.post(f"{address}cancel")["Location"] == uploaded
     assert Draft.objects.get().status == "cancelled"
-    assert "Cancelled" in clients["owner"].get(address).text
+    assert "Cancelled" in owner.get(address).text
 
 
-def test_a_draft_that_fails_says_why_and_leads_back(clients, uploaded, carry_out):
-    address = clients["owner"].post(uploaded, CHOSEN)["Location"]
-    Upload.objects.update(content=b"no longer a map")
+@pytest.mark.parametrize(
+    ("content", "crs", "words"),
+    [(b"no longer a map", "", "is not what its ending"), (collection(), "EPSG:999999", "EPSG:999999")],
+)
+def test_a_draft_that_fails_says_why_and_leads_back(owner, uploaded, carry_out, content, crs, words):
+    address = owner.post(uploaded, CHOSEN | {"crs": crs})["Location"]
+    Upload.objects.update(content=content)
     carry_out(Draft.objects.get())
-    page = clients["owner"].get(address).text
-    assert "is not what its ending" in page
-    assert f'href="{uploaded}"' in page
-    assert clients["owner"].get(uploaded).context["form"].initial["title"] == "Hidden harm"
-    assert not Study.objects.exists()
-
-
-def test_a_coordinate_system_that_does_not_exist_is_named_by_the_worker(clients, uploaded, carry_out):
-    address = clients["owner"].post(uploaded, CHOSEN | {"crs": "EPSG:999999"})["Location"]
-    carry_out(Draft.objects.get())
-    page = clients["owner"].get(address).text
-    assert "EPSG:999999" in page
+    page = owner.get(address).text
     assert "The draft was not made" in page
-    assert not Study.objects.exists()
+    assert words in page
     assert f'href="{uploaded}"' in page
+    assert owner.get(uploaded).context["form"].initial["title"] == "Hidden harm"
+    assert not Study.objects.exists()
 
 
-def test_one_can_go_back_from_the_map_and_make_the_draft_again(clients, uploaded, make):
+def test_one_can_go_back_from_the_map_and_make_the_draft_again(owner, uploaded, make):
     page = make(uploaded).text
     assert f'href="{uploaded}"' in page
     first = Study.objects.get()
-    clients["owner"].post(
+    owner.post(
         f"/studies/{first.slug}/texts",
         {"title": "Hidden harm", "question": "Which?", "direction": "lower", "consent": "My own words"},
     )
@@ -182,7 +187,7 @@ def test_one_can_go_back_from_the_map_and_make_the_draft_again(clients, uploaded
     assert not Study.objects.filter(pk=first.pk).exists()
 
 
-def test_all_that_people_made_in_a_draft_moves_to_the_one_made_again(clients, uploaded, make, people):
+def test_all_that_people_made_in_a_draft_moves_to_the_one_made_again(owner, uploaded, make, people):
     first = make(uploaded).context["study"]
     share_study(first, people["teammate"].email, people["owner"])
     share_study(first, people["stranger"].email, people["owner"], to_read=True)
@@ -201,28 +206,25 @@ def test_all_that_people_made_in_a_draft_moves_to_the_one_made_again(clients, up
     assert [0, 2] in load_graph(study.version).edges.tolist()
 
 
-class Meanwhile:
-    """Something that happens while a draft is being made again: just after its map was read."""
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """Let something happen while a draft is being made again: just after its map was read."""
+    read = drafts.read_file
 
-    def __init__(self, monkeypatch, happens) -> None:
-        read = drafts.read_file
+    def let(happens) -> None:
+        monkeypatch.setattr(drafts, "read_file", lambda *given: (read(*given), happens())[0])
 
-        def read_and_let_it_happen(*given):
-            found = read(*given)
-            happens()
-            return found
-
-        monkeypatch.setattr(drafts, "read_file", read_and_let_it_happen)
+    return let
 
 
-def test_a_study_that_is_opened_meanwhile_stays_with_its_answers(clients, uploaded, make, visit, monkeypatch):
+def test_a_study_that_is_opened_meanwhile_stays_with_its_answers(uploaded, make, visit, meanwhile):
     first = make(uploaded).context["study"]
 
     def happens() -> None:
         judge = visit(of=open_study(first))
         assert judge.answer("left").status_code == 200
 
-    Meanwhile(monkeypatch, happens)
+    meanwhile(happens)
     page = make(uploaded, contiguity="rook")
     assert page.context["study"].pk != first.pk
     assert "so it stays as it is, and this is a separate draft." in page.text
@@ -234,15 +236,15 @@ def test_a_study_that_is_opened_meanwhile_stays_with_its_answers(clients, upload
     )
 
 
-def test_judges_invited_while_a_draft_is_made_again_are_kept(clients, uploaded, make, monkeypatch):
+def test_judges_invited_while_a_draft_is_made_again_are_kept(uploaded, make, meanwhile):
     first = make(uploaded).context["study"]
-    Meanwhile(monkeypatch, lambda: invite(first, 1))
+    meanwhile(lambda: invite(first, 1))
     study = make(uploaded, question="Mine?").context["study"]
     assert (study.slug, study.judges.count(), Study.objects.count()) == (first.slug, 1, 1)
 
 
 @pytest.mark.parametrize("what", ["texts", "neighbours"])
-def test_a_draft_that_is_changed_while_it_is_made_again_stays(clients, uploaded, make, carry_out, monkeypatch, what):
+def test_a_draft_that_is_changed_while_it_is_made_again_stays(owner, uploaded, make, carry_out, meanwhile, what):
     first = make(uploaded).context["study"]
 
     def happens() -> None:
@@ -252,8 +254,8 @@ def test_a_draft_that_is_changed_while_it_is_made_again_stays(clients, uploaded,
             again = find_study(first.slug)
             change_study(again, again.owner, replace(definition_of(again), consent="Their words"))
 
-    Meanwhile(monkeypatch, happens)
-    clients["owner"].post(uploaded, CHOSEN)
+    meanwhile(happens)
+    owner.post(uploaded, CHOSEN)
     job = Draft.objects.latest("pk")
     carry_out(job)
     job.refresh_from_db()
@@ -261,63 +263,44 @@ def test_a_draft_that_is_changed_while_it_is_made_again_stays(clients, uploaded,
     assert Study.objects.get().pk == first.pk
 
 
-def odd_collection() -> bytes:
-    """Like real files: a row without an outline, one twice, one without an id, an id in two rows, a sliver."""
-    rows = [
-        ("a", shapely.box(0, 52, 0.1, 52.1)),
-        ("b", shapely.box(0.1, 52, 0.2, 52.1)),
-        ("b", shapely.box(0.5, 52, 0.6, 52.1)),
-        ("", shapely.box(0.2, 52, 0.3, 52.1)),
-        ("twin", shapely.box(0, 52, 0.1, 52.1)),
-        ("gone", None),
-        ("sliver", shapely.box(0, 52.1, 0.1, 52.10002)),
-    ]
-    features = [
-        {"type": "Feature", "properties": {"code": code or None}, "geometry": shape and shapely.geometry.mapping(shape)}
-        for code, shape in rows
-    ]
-    return json.dumps({"type": "FeatureCollection", "features": features}).encode()
-
-
-def test_a_draft_that_is_made_again_keeps_its_base_map(clients, uploaded, make):
+@pytest.mark.parametrize(
+    ("status", "boxes", "kept", "words"),
+    [
+        ("done", BOXES, 1, "Judges see streets and places from <strong>town.osm</strong>"),
+        ("done", (*BOXES[:3], (30, 0)), 0, "base map from town.osm no longer covers all the areas. Upload"),
+        ("waiting", BOXES, 0, "base map from town.osm was still being made. Upload"),
+    ],
+)
+def test_a_draft_that_is_made_again_keeps_its_base_map_or_says_why_not(uploaded, make, status, boxes, kept, words):
     study = make(uploaded).context["study"]
-    with_base_map(study)
-    again = make(uploaded, name="code", title="Second thoughts")
-    study = again.context["study"]
-    assert (study.base_map.file, study.base_map.tiles.count()) == ("town.osm", 1)
-    assert "Judges see streets and places from <strong>town.osm</strong>" in again.text
-    assert BaseMap.objects.count() == 1
+    base_map = BaseMap.objects.create(study=study, file="town.osm", credit="© Me", status=status)
+    if status == "done":
+        BaseMapTile.objects.create(base_map=base_map, level=11, column=3, row=4, content=b"streets")
+        Study.objects.update(base_map=base_map)
+    Upload.objects.update(content=collection(boxes))
+    page = make(uploaded, name="code", title="Second thoughts")
+    assert words in page.text
+    assert Study.objects.exclude(base_map=None).count() == BaseMapTile.objects.count() == kept
 
 
-def test_a_draft_whose_areas_changed_says_that_its_base_map_is_gone(clients, uploaded, make):
-    study = make(uploaded).context["study"]
-    with_base_map(study)
-    Upload.objects.update(content=collection(((0, 0), (1, 0), (2, 0), (30, 0))))
-    again = make(uploaded)
-    assert again.context["study"].base_map is None
-    assert "base map from town.osm no longer covers all the areas. Upload" in again.text
-    assert not BaseMapTile.objects.exists()
-
-
-def test_a_draft_that_is_made_again_while_its_base_map_is_made_says_so(clients, uploaded, make):
-    study = make(uploaded).context["study"]
-    BaseMap.objects.create(study=study, file="town.osm", credit="© Me")
-    assert "base map from town.osm was still being made. Upload" in make(uploaded).text
-
-
-def with_base_map(study: Study) -> None:
-    base_map = BaseMap.objects.create(study=study, file="town.osm", credit="© Me", status="done", progress=1.0)
-    BaseMapTile.objects.create(base_map=base_map, level=11, column=3, row=4, content=b"streets")
-    Study.objects.filter(pk=study.pk).update(base_map=base_map)
-
-
-def test_rows_that_are_no_areas_are_listed_and_settled(clients, make):
-    step = send(clients["owner"], odd_collection())["Location"]
-    page = clients["owner"].get(step).text
+def test_rows_that_are_no_areas_are_listed_and_settled(owner, make):
+    """As in real files: a row without an outline, one twice, one without an id, an id in two rows, a sliver."""
+    rows = {
+        "a": shapely.box(0, 52, 0.1, 52.1),
+        "b": shapely.box(0.1, 52, 0.2, 52.1),
+        "b ": shapely.box(0.5, 52, 0.6, 52.1),
+        "": shapely.box(0.2, 52, 0.3, 52.1),
+        "twin": shapely.box(0, 52, 0.1, 52.1),
+        "gone": None,
+        "sliver": shapely.box(0, 52.1, 0.1, 52.10002),
+    }
+    frame = geopandas.GeoDataFrame({"code": [code.strip() or None for code in rows]}, geometry=list(rows.values()))
+    step = send(owner, frame.to_json(drop_id=True).encode())
+    page = owner.get(step).text
     assert "1 row has no outline" in page
     assert "1 row has the same outline as an earlier row" in page
     assert "1 row is a sliver" in page or "slivers" in page
-    refused = clients["owner"].post(step, CHOSEN | {"id": "code", "name": ""})
+    refused = owner.post(step, CHOSEN | {"id": "code", "name": ""})
     assert refused.status_code == 400
     assert "1 id is in more than one row: b." in str(refused.context["form"].errors["id"])
     assert "1 row has no id: row 4." in str(refused.context["form"].errors["id"])
@@ -341,61 +324,60 @@ def topology(width: int, height: int, *corners: tuple[int, int]) -> bytes:
     return json.dumps({"type": "Topology", "arcs": rings, "objects": objects}).encode()
 
 
-def test_a_file_without_a_place_gets_guesses(clients, make):
+def test_a_file_without_a_place_gets_guesses(owner, make):
     content = topology(1000, 4000, (450_000, 340_000), (452_000, 340_000))
-    step = send(clients["owner"], content, "wards.topojson")["Location"]
-    page = clients["owner"].get(step)
+    step = send(owner, content, "wards.topojson")
+    page = owner.get(step)
     assert page.context["form"].initial["place"] == "EPSG:27700"
     assert "United Kingdom" in page.text
     assert "Is this the right place?" in page.text
-    refused = clients["owner"].post(step, CHOSEN | {"place": ""})
+    refused = owner.post(step, CHOSEN | {"place": ""})
     assert list(refused.context["form"].errors) == ["crs"]
     make(step, place="EPSG:27700")
     outline = json.loads(Study.objects.get().areas.get(position=0).outline)
     assert -1.3 < outline["coordinates"][0][0][0] < -1.2
 
 
-def test_the_coordinates_of_a_drawing_are_called_that(clients):
+def test_the_coordinates_of_a_drawing_are_called_that(owner):
     """As in us-atlas's counties-albers-10m.json, whose coordinates are pixels of a picture 975 by 610 wide."""
     content = topology(300, 600, (0, 0), (300, 0), (600, 0))
-    step = send(clients["owner"], content, "drawing.json")["Location"]
-    assert "it may be a drawing" in clients["owner"].get(step).text
-    assert list(clients["owner"].post(step, CHOSEN).context["form"].errors) == ["crs"]
+    step = send(owner, content, "drawing.json")
+    assert "it may be a drawing" in owner.get(step).text
+    assert list(owner.post(step, CHOSEN).context["form"].errors) == ["crs"]
 
 
-def test_another_layer_can_be_chosen(clients, make, tmp_path):
+def test_another_layer_can_be_chosen(owner, make, tmp_path):
     path = tmp_path / "map.gpkg"
     for name, count in (("wards", 3), ("districts", 2)):
         squares = [shapely.box(x, 52, x + 1, 53) for x in range(count)]
         codes = [f"{name}-{x}" for x in range(count)]
         frame = geopandas.GeoDataFrame({"code": codes, "ward": codes}, geometry=squares, crs="EPSG:4326")
         frame.to_file(path, layer=name)
-    step = send(clients["owner"], path.read_bytes(), "map.gpkg")["Location"]
-    assert "3 areas in map.gpkg" in clients["owner"].get(step).text
-    clients["owner"].post(step, {"look": "yes", "layer": "districts"})
-    assert "2 areas in map.gpkg" in clients["owner"].get(step).text
+    step = send(owner, path.read_bytes(), "map.gpkg")
+    assert "3 areas in map.gpkg" in owner.get(step).text
+    owner.post(step, {"look": "yes", "layer": "districts"})
+    assert "2 areas in map.gpkg" in owner.get(step).text
     make(step)
     assert Study.objects.get().areas.count() == 2
 
 
-def test_a_study_toml_fills_in_the_rest(clients, make):
+def test_a_study_toml_fills_in_the_rest(owner, make):
     toml = SimpleUploadedFile("study.toml", TOML.encode())
-    step = send(clients["owner"], collection(), definition=toml)["Location"]
-    first = clients["owner"].get(step).context["form"].initial
+    step = send(owner, collection(), definition=toml)
+    first = owner.get(step).context["form"].initial
     assert (first["title"], first["direction"], first["contiguity"]) == ("From a file", "higher", "rook")
     make(step, title="Renamed", question="Which has the HIGHER rate?", direction="higher")
     version = Study.objects.get().version
     assert (version.title, version.recommended, version.maximum, version.ties) == ("Renamed", 7, 9, False)
     assert version.thanks == "Thank you"
-    back = clients["owner"].get(f"/studies/{Study.objects.get().slug}/study.toml").text
+    back = owner.get(f"/studies/{Study.objects.get().slug}/study.toml").text
     assert parse_definition(tomllib.loads(back)).recommended == 7
 
 
-def test_edges_by_hand_travel_with_the_study_toml(clients, make):
+def test_edges_by_hand_travel_with_the_study_toml(owner, make):
     """Joined and parted in the file and in the browser, downloaded, and made again: the same neighbours."""
     hand = TOML.replace("[areas]", '[areas]\nextra_edges = [["W0", "W2"]]\nremoved_edges = [["W1", "W0"]]')
-    owner = clients["owner"]
-    step = send(owner, collection(), definition=SimpleUploadedFile("study.toml", hand.encode()))["Location"]
+    step = send(owner, collection(), definition=SimpleUploadedFile("study.toml", hand.encode()))
     make(step)
     first = Study.objects.get()
     assert neighbours(first) == {("W0", "W2"), ("W1", "W2"), ("W2", "W3")}
@@ -404,7 +386,7 @@ def test_edges_by_hand_travel_with_the_study_toml(clients, make):
     first.refresh_from_db()
     assert neighbours(first) == {("W0", "W2"), ("W2", "W3"), ("W0", "W3")}
     toml = owner.get(f"/studies/{first.slug}/study.toml").content
-    step = send(owner, collection(), definition=SimpleUploadedFile("study.toml", toml))["Location"]
+    step = send(owner, collection(), definition=SimpleUploadedFile("study.toml", toml))
     make(step)
     second = Study.objects.exclude(pk=first.pk).get()
     assert neighbours(second) == neighbours(first)
@@ -415,15 +397,6 @@ def neighbours(study) -> set[tuple[str, str]]:
     return {(codes[a], codes[b]) for a, b in load_graph(study.version).edges.tolist()}
 
 
-def test_nobody_else_sees_an_upload(uploaded, clients):
-    assert clients["stranger"].get(uploaded).status_code == 404
-    assert clients["stranger"].post(uploaded, CHOSEN).status_code == 404
-    assert clients["anonymous"].get(uploaded).status_code == 302
-    assert clients["anonymous"].post(uploaded, CHOSEN).status_code == 302
-    assert send(clients["anonymous"], collection())["Location"].startswith("/account/login/")
-    assert not Study.objects.exists()
-
-
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -431,13 +404,19 @@ def test_nobody_else_sees_an_upload(uploaded, clients):
         ("wards.geojson", b'{"type": "FeatureCollection", "features": [', "cannot be read"),
         ("wards.html", b"<script>", "Choose a .geojson"),
         ("wards.zip", b"PK\x03\x04 broken", "zip"),
+        ("points.csv", b"code,x,y", "This is a table, which has no outlines."),
+        ("codes.xlsx", b"PK", "export the layer as a GeoPackage"),
+        ("wards.shp", b"x", "into one .zip file"),
+        ("one_lux.geojson", collection(((0, 0),)), "one_lux.geojson has 1 rows, of which 1 are areas"),
     ],
 )
-def test_files_that_are_no_maps_are_refused_beside_the_field(clients, name, content, words):
-    response = send(clients["owner"], content, name)
+def test_what_cannot_be_a_map_is_refused_beside_the_field_with_what_to_do(owner, name, content, words):
+    response = send(owner, content, name)
     assert response.status_code == 400
-    assert list(response.context["form"].errors) == ["boundaries"]
-    assert words in str(response.context["form"].errors)
+    ((field, (said,)),) = response.context["form"].errors.items()
+    assert field == "boundaries"
+    assert words in said
+    assert html.escape(said) in response.text
     assert not Upload.objects.exists()
 
 
@@ -452,8 +431,8 @@ def test_files_that_are_no_maps_are_refused_beside_the_field(clients, name, cont
         (b'title = "a\\u0000"\nquestion = "b"\ndirection = "lower"', "cannot be shown"),
     ],
 )
-def test_a_bad_study_toml_is_refused_beside_its_field(clients, toml, words):
-    response = send(clients["owner"], collection(), definition=SimpleUploadedFile("study.toml", toml))
+def test_a_bad_study_toml_is_refused_beside_its_field(owner, toml, words):
+    response = send(owner, collection(), definition=SimpleUploadedFile("study.toml", toml))
     assert response.status_code == 400
     assert words in str(response.context["form"].errors["definition"]).lower()
 
@@ -468,36 +447,34 @@ def test_a_bad_study_toml_is_refused_beside_its_field(clients, toml, words):
         ({"direction": "down"}, "direction"),
         ({"contiguity": "king"}, "contiguity"),
         ({"title": "\x07"}, "title"),
+        ({"answers_until": "2020-01-01"}, "answers_until"),
     ],
 )
-def test_the_second_step_says_what_is_wrong_beside_the_field(uploaded, clients, changed, field):
-    response = clients["owner"].post(uploaded, CHOSEN | changed)
+def test_the_second_step_says_what_is_wrong_beside_the_field(uploaded, owner, changed, field):
+    response = owner.post(uploaded, CHOSEN | changed)
     assert response.status_code == 400
     assert list(response.context["form"].errors) == [field]
     assert not Study.objects.exists()
 
 
-def test_only_the_latest_uploads_are_kept(clients, people, inspection):
+def test_only_the_latest_uploads_are_kept(owner, people, inspection):
     fields = {"name": "a", "content": b"", "inspection": inspection, "researcher": people["owner"]}
     Upload.objects.bulk_create([Upload(**fields) for _ in range(MOST_KEPT)])
-    send(clients["owner"], collection())
+    send(owner, collection())
     assert Upload.objects.filter(researcher=people["owner"]).count() == MOST_KEPT
 
 
-def test_a_request_that_sends_too_much_is_refused_before_it_is_read(clients):
-    response = clients["owner"].post("/new/", CONTENT_LENGTH="99999999999")
+def test_a_request_that_sends_too_much_is_refused_before_it_is_read(owner):
+    response = owner.post("/new/", CONTENT_LENGTH="99999999999")
     assert response.status_code == 413
-    assert clients["owner"].post("/new/", CONTENT_LENGTH="x").status_code == 413
+    assert owner.post("/new/", CONTENT_LENGTH="x").status_code == 413
 
 
-def test_the_last_day_of_answers_can_be_chosen_with_the_map(clients, uploaded, make):
+def test_the_last_day_of_answers_can_be_chosen_with_the_map(owner, uploaded, make):
     day = timezone.now().date() + timedelta(days=90)
     make(uploaded, answers_until=day.isoformat())
     assert Study.objects.get().answers_until == day
-    page = clients["owner"].get(uploaded)
-    assert page.context["form"]["answers_until"].value() == day
-    refused = clients["owner"].post(uploaded, CHOSEN | {"answers_until": "2020-01-01"})
-    assert list(refused.context["form"].errors) == ["answers_until"]
+    assert owner.get(uploaded).context["form"]["answers_until"].value() == day
 
 
 def frame(tmp_path, name="map.gpkg", crs="EPSG:32616", corner=(635_000, 3_401_000), size=100_000, **columns) -> bytes:
@@ -512,37 +489,37 @@ def frame(tmp_path, name="map.gpkg", crs="EPSG:32616", corner=(635_000, 3_401_00
     return path.read_bytes()
 
 
-def test_a_map_that_does_not_say_where_it_is_may_be_in_several_places(clients, tmp_path):
+def test_a_map_that_does_not_say_where_it_is_may_be_in_several_places(owner, tmp_path):
     """As in the counties of Georgia, which come without a .prj file."""
-    step = send(clients["owner"], frame(tmp_path, "map.gpkg", crs=None), "map.gpkg")["Location"]
-    assert len(clients["owner"].get(step).context["form"].fields["place"].choices) > 4
+    step = send(owner, frame(tmp_path, "map.gpkg", crs=None), "map.gpkg")
+    assert len(owner.get(step).context["form"].fields["place"].choices) > 4
 
 
-def test_a_map_that_says_where_it_is_is_shown_on_the_world(clients, tmp_path):
-    step = send(clients["owner"], frame(tmp_path), "map.gpkg")["Location"]
-    page = clients["owner"].get(step)
+def test_a_map_that_says_where_it_is_is_shown_on_the_world(owner, tmp_path):
+    step = send(owner, frame(tmp_path), "map.gpkg")
+    page = owner.get(step)
     assert page.context["form"].places[0][1:] == (96.5, 58.9)
     assert page.context["found"].stated.km == pytest.approx(400, rel=0.05)
     assert "31.1° north, 83.5° west" in page.text
 
 
-def test_degrees_in_a_file_that_says_metres_are_asked_about(clients, tmp_path):
+def test_degrees_in_a_file_that_says_metres_are_asked_about(owner, tmp_path):
     """Egypt would be 10 metres wide."""
-    step = send(clients["owner"], frame(tmp_path, crs="EPSG:3857", corner=(25, 22), size=2), "map.gpkg")["Location"]
-    form = clients["owner"].get(step).context["form"]
+    step = send(owner, frame(tmp_path, crs="EPSG:3857", corner=(25, 22), size=2), "map.gpkg")
+    form = owner.get(step).context["form"]
     assert [crs for crs, _ in form.fields["place"].choices] == ["EPSG:4326", "EPSG:3857", ""]
     assert form.initial["place"] == "EPSG:4326"
 
 
-def test_one_missing_name_keeps_the_names(clients, make, tmp_path):
-    step = send(clients["owner"], frame(tmp_path, ward=["North", None, "South", "West"]), "map.gpkg")["Location"]
-    assert clients["owner"].get(step).context["form"].initial["name"] == "ward"
+def test_one_missing_name_keeps_the_names(owner, make, tmp_path):
+    step = send(owner, frame(tmp_path, ward=["North", None, "South", "West"]), "map.gpkg")
+    assert owner.get(step).context["form"].initial["name"] == "ward"
     page = make(step).text
     assert sorted(area.name for area in Study.objects.get().areas.all()) == ["North", "South", "W1", "West"]
     assert "These areas have no name, so their ids are used" in page
 
 
-def test_a_kmz_is_read_like_a_kml(clients, make):
+def test_a_kmz_is_read_like_a_kml(owner, make):
     placemarks = "".join(
         f"<Placemark><name>Ward {i}</name><Polygon><outerBoundaryIs><LinearRing><coordinates>"
         f"{i},52 {i + 1},52 {i + 1},53 {i},53 {i},52</coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>"
@@ -552,22 +529,7 @@ def test_a_kmz_is_read_like_a_kml(clients, make):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("doc.kml", kml)
-    step = send(clients["owner"], packed.getvalue(), "wards.kmz")["Location"]
-    assert "3 areas in wards.kmz" in clients["owner"].get(step).text
+    step = send(owner, packed.getvalue(), "wards.kmz")
+    assert "3 areas in wards.kmz" in owner.get(step).text
     make(step, id="", name="Name")
     assert [area.name for area in Study.objects.get().areas.order_by("position")] == ["Ward 0", "Ward 1", "Ward 2"]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("points.csv", b"code,x,y", "This is a table, which has no outlines."),
-        ("codes.xlsx", b"PK", "export the layer as a GeoPackage"),
-        ("wards.shp", b"x", "into one .zip file"),
-        ("one_lux.geojson", collection(((0, 0),)), "one_lux.geojson has 1 rows, of which 1 are areas"),
-    ],
-)
-def test_what_cannot_be_a_map_is_refused_with_what_to_do(clients, name, content, words):
-    page = send(clients["owner"], content, name)
-    assert page.status_code == 400
-    assert words in html.unescape(page.text)

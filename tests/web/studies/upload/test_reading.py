@@ -115,12 +115,7 @@ def test_a_file_cannot_make_the_reader_call_anybody(frame, tmp_path, kind, prope
 
 def test_too_many_areas_are_refused(read_here, monkeypatch):
     monkeypatch.setattr(reading, "MOST_AREAS", 100)
-    features = [
-        {"type": "Feature", "properties": {"id": i}, "geometry": {"type": "Polygon", "coordinates": [
-            [[i / 1e3, 0], [i / 1e3, 1], [i / 1e3 + 1e-3, 1], [i / 1e3, 0]]]}}
-        for i in range(101)
-    ]  # fmt: skip
-    content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    content = geopandas.GeoSeries([shapely.box(i, 0, i + 1, 1) for i in range(101)]).to_json(drop_id=True).encode()
     with pytest.raises(StudyError, match="has 101 areas; up to 100 can be judged"):
         drafts.inspect_file("wards.geojson", content)
 
@@ -187,13 +182,9 @@ def refusal_and_memory(*given):
 def test_a_small_file_that_asks_for_much_memory_is_refused():
     """An outline that crosses itself everywhere has as many corners as crossings, here millions."""
     rng = random.Random(1)
-    ring = [[round(rng.random(), 4), round(rng.random(), 4)] for _ in range(3300)]
-    squares = [[[x, 2], [x, 3], [x + 1, 3], [x + 1, 2], [x, 2]] for x in (0, 1)]
-    features = [
-        {"type": "Feature", "properties": {"id": i}, "geometry": {"type": "Polygon", "coordinates": [[*each, each[0]]]}}
-        for i, each in enumerate([ring, *squares])
-    ]
-    content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    ring = [(round(rng.random(), 4), round(rng.random(), 4)) for _ in range(3300)]
+    shapes = [shapely.Polygon(ring), *(shapely.box(x, 2, x + 1, 3) for x in (0, 1))]
+    content = geopandas.GeoDataFrame({"id": range(3)}, geometry=shapes).to_json(drop_id=True).encode()
     assert len(content) < 70_000
     # In a process of its own, whose only child is the reader: earlier tests' servers and browsers do not count.
     with multiprocessing.get_context("fork").Pool(1) as alone:
