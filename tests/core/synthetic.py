@@ -4,9 +4,22 @@ import numpy as np
 from scipy.spatial import Delaunay
 from scipy.special import chdtrc
 
+from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
-from judgemap.core.model.judges import ATTENTION_SCALE, DISAGREEMENT_SCALE, LAPSE_REST, LOCAL_SHAPE, SIDE_SCALE, Panel
-from judgemap.core.model.prior import FixedVariance, HalfNormal
+from judgemap.core.model.judges import (
+    ATTENTION_SCALE,
+    DISAGREEMENT_SCALE,
+    LAPSE_REST,
+    LOCAL_SHAPE,
+    SIDE_SCALE,
+    Panel,
+    PanelModel,
+    Parts,
+    answer,
+)
+from judgemap.core.model.outcomes import TieRule
+from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma
+from judgemap.core.simulate.trials import draw_pairs
 
 
 def delaunay_map(n_areas, seed=1):
@@ -87,3 +100,22 @@ def draw_panel(rng, covariance, variance, parts, n_judges):
 
 def _log_half_cauchy(rng, scale):
     return float(2 * np.log(scale * np.abs(rng.standard_cauchy())))
+
+
+def simulate_panel(rng, panel, rule, answers):
+    """Let each judge answer a number of uniformly drawn pairs, sides at random, and count the answers."""
+    judge, n_areas = np.repeat(np.arange(len(answers)), answers), len(panel.strengths)
+    left, right = draw_pairs(rng, n_areas, len(judge)).T
+    choice = answer(rng, panel, rule, judge, left, right)
+    return count_judged(judge, left, right, choice, n_areas=n_areas, n_judges=len(answers))
+
+
+def panel_study(covariance, parts, answers, *, differ=False):
+    """Simulate a study in which one answer of five about equal areas is a tie; its judges are alike, or σ = α/2."""
+    rng = np.random.default_rng(1)
+    panel = draw_panel(rng, covariance, FixedVariance(4.0), Parts(), len(answers))
+    if differ:
+        panel = panel._replace(views=covariance.draw(rng, len(answers)))
+    panel.scales["tie_chance"] = 0.2
+    counts = simulate_panel(rng, panel, TieRule.RAO_KUPPER, np.array(answers))
+    return PanelModel(counts, covariance, InverseGamma(), parts)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import expit, logsumexp
-from synthetic import delaunay_map, draw_panel
+from synthetic import delaunay_map, draw_panel, simulate_panel
 
 from judgemap.core.approximate import gaussian
 from judgemap.core.assess.held_out import ODD, Bench, Cloud, Shared
@@ -14,7 +14,6 @@ from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import Panel, Parts
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability
-from judgemap.core.simulate.misbehaviour import simulate_panel
 
 C = communicability(delaunay_map(20))
 KINDS = ("modelled", "little", "reversed", "another_view")

@@ -5,15 +5,15 @@ links and comparisons together. False alarms: every test compares its worst stat
 probability 1e-3 by an exact sampler.
 """
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pytest
-from calibration import geweke_limit, normal_scores, uniformity
+from calibration import FALSE_ALARM, joint_ranks, joint_scores, normal_scores, smallest_p, worst
 from cluster_exactness import plain
-from scipy.special import ndtri, stdtr
 
-from judgemap.core.model.clusters import ClusterPrior, labels_of_links, simulate_clusters
+from judgemap.core.model.clusters import Clustered, ClusterPrior, labels_of_links, simulate_clusters
 from judgemap.core.model.communicability import communicability_matrix
 from judgemap.core.model.counts import log_likelihood
 from judgemap.core.model.graph import AreaGraph
@@ -24,7 +24,6 @@ from judgemap.core.simulate.trials import simulate_counts
 
 pytestmark = pytest.mark.statistical
 
-FALSE_ALARM = 1e-3
 COMPARISONS = 12
 PATH = communicability_matrix(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
 PRIOR = ClusterPrior(PATH, beta=0.4, mu0=0.5, kappa0=0.3, a0=6.0, b0=4.0)
@@ -33,37 +32,38 @@ LOOSE = ClusterPrior(PATH, beta=0.4, mu0=0.5, kappa0=0.05, a0=6.0, b0=4.0)
 KERNELS = {"hmc": partial(clusters.kernel, carry_every=1), "gibbs": clusters.gibbs_kernel}
 
 
-def evaluate(counts, links, labels, strengths):
-    """λ_i, λ_i², number of clusters, who is with whom, links to oneself, log-likelihood."""
-    with_whom = [labels[0] == labels[1], labels[0] == labels[3], labels[1] == labels[2]]
-    own = np.sum(links == np.arange(len(links)))
-    return np.concatenate(
-        [strengths, strengths**2, [labels.max() + 1, own], with_whom, [log_likelihood(counts, strengths)]]
-    )
+@dataclass(frozen=True)
+class Study:
+    """The joint distribution of links, clusters, strengths and comparisons."""
+
+    on: ClusterPrior
+
+    def prior(self, rng):
+        return simulate_clusters(rng, self.on)
+
+    def data(self, rng, truth):
+        return simulate_counts(rng, truth.strengths, COMPARISONS)
+
+    def evaluate(self, counts, at):
+        """λ_i, λ_i², number of clusters, links to oneself, who is with whom, log-likelihood."""
+        links, labels, strengths = at
+        with_whom = [labels[0] == labels[1], labels[0] == labels[3], labels[1] == labels[2]]
+        numbers = [labels.max() + 1, np.sum(links == np.arange(len(links))), *with_whom]
+        return np.array([*strengths, *strengths**2, *numbers, log_likelihood(counts, strengths)])
 
 
-def joint_draw(rng, prior):
-    links, labels, strengths = simulate_clusters(rng, prior)
-    return evaluate(simulate_counts(rng, strengths, COMPARISONS), links, labels, strengths)
-
-
-def successive_conditional(rng, build, prior, length):
-    """Average of the test functions along a chain that alternates comparisons given strengths with one iteration."""
-    links, _, strengths = simulate_clusters(rng, prior)
-    state, total = ClusterState(links, strengths), 0.0
-    for _ in range(length):
-        counts = simulate_counts(rng, state.strengths, COMPARISONS)
-        state, draws = build(ClusterModel(counts, prior)).advance(rng, state, 1, 1)
-        total = total + evaluate(counts, state.links, draws["labels"][0, 0], state.strengths)
-    return total / length
+def clustered(state):
+    return Clustered(state.links, labels_of_links(state.links), state.strengths)
 
 
 def geweke(rng, build, prior, chains, length=20, reference=4000):
     """Largest |z| over the test functions, divided by its limit."""
-    exact = np.array([joint_draw(rng, prior) for _ in range(reference)])
-    averages = np.array([successive_conditional(rng, build, prior, length) for _ in range(chains)])
-    z = np.abs(normal_scores(averages, exact))
-    return z.max() / geweke_limit(len(z), FALSE_ALARM)
+
+    def step(rng, counts, truth):
+        state = ClusterState(truth.links, truth.strengths)
+        return clustered(build(ClusterModel(counts, prior)).advance(rng, state, 1, 1)[0])
+
+    return worst(joint_scores(rng, Study(prior), step, chains, length, reference))
 
 
 def calibration(rng, build, prior, replicates, draws=31, thin=15):
@@ -71,21 +71,16 @@ def calibration(rng, build, prior, replicates, draws=31, thin=15):
 
     One chain a replicate, from the sampler's own start, thinned until its draws are nearly independent.
     """
-    ranks = []
-    for _ in range(replicates):
-        links, labels, strengths = simulate_clusters(rng, prior)
-        counts = simulate_counts(rng, strengths, COMPARISONS)
-        kernel = build(ClusterModel(counts, prior))
+
+    def posterior(rng, counts, _truth):
+        kernel, found = build(ClusterModel(counts, prior)), []
         state, _ = kernel.advance(rng, kernel.init(rng, rng.integers(4, size=(1, 4))), 2 * thin, 2 * thin)
-        values = []
         for _ in range(draws):
-            state, block = kernel.advance(rng, state, thin, thin)
-            values.append(evaluate(counts, state.links, block["labels"][0, 0], state.strengths))
-        true = evaluate(counts, links, labels, strengths)
-        equal = np.sum(np.array(values) == true, axis=0)
-        ranks.append(np.sum(np.array(values) < true, axis=0) + rng.integers(equal + 1))
-    p = [uniformity(column, draws) for column in np.array(ranks).T]
-    return min(p) * len(p)
+            state, _ = kernel.advance(rng, state, thin, thin)
+            found.append(clustered(state))
+        return found
+
+    return smallest_p(joint_ranks(rng, Study(prior), posterior, replicates), draws)
 
 
 def test_geweke():
@@ -117,17 +112,15 @@ def test_calibrated_long(prior):
 
 def stationarity(rng, move, prior, replicates):
     """Largest |z| of the mean change of a test function, divided by its limit."""
-    changes = []
+    changes, study = [], Study(prior)
     for _ in range(replicates):
-        links, labels, strengths = simulate_clusters(rng, prior)
-        model = ClusterModel(simulate_counts(rng, strengths, COMPARISONS), prior)
-        state = move(rng, model, ClusterState(links, strengths))
-        after = evaluate(model.counts, state.links, labels_of_links(state.links), state.strengths)
-        changes.append(after - evaluate(model.counts, links, labels, strengths))
+        truth = study.prior(rng)
+        counts = study.data(rng, truth)
+        state = move(rng, ClusterModel(counts, prior), ClusterState(truth.links, truth.strengths))
+        changes.append(study.evaluate(counts, clustered(state)) - study.evaluate(counts, truth))
     changes = np.array(changes)
     changes = changes[:, changes.std(axis=0) > 0]
-    t = np.abs(changes.mean(axis=0)) / (changes.std(axis=0, ddof=1) / np.sqrt(replicates))
-    return np.max(-ndtri(np.maximum(stdtr(replicates - 1, -t), 1e-300))) / geweke_limit(len(t), FALSE_ALARM)
+    return worst(normal_scores(changes, np.zeros((2, changes.shape[1]))))
 
 
 def only_carry(code):

@@ -91,7 +91,7 @@ def calibrated(rest, covariates, *, wrong: bool = False, replicates: int = 400, 
         variance = 5 / rng.standard_gamma(5)
         beta = np.sqrt(G * variance) * rng.standard_normal(2)
         strengths = covariates @ beta + np.sqrt(variance) * rest.draw(rng, 1)[0]
-        kernel = gibbs.kernel(setting.model(setting.draw_counts(rng, strengths)))
+        kernel = gibbs.kernel(setting.model(setting.data(rng, (strengths, 0.0))))
         drawn, log_variance = advance(rng, kernel, setting.draw_prior(rng, draws), steps=60)
         noise = np.zeros(draws) if wrong else np.exp(log_variance)
         found.append(int((draw_effects(rng, rest, covariates, drawn, noise, G)[:, 0] < beta[0]).sum()))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from calibration import geweke_limit, normal_scores, uniformity
+from calibration import FALSE_ALARM, joint_ranks, joint_scores, smallest_p, worst
 from judges_quadrature import log_chances
 from scipy import linalg
 from scipy.special import logit, ndtri_exp
-from synthetic import draw_panel
+from synthetic import draw_panel, simulate_panel
 from threadpoolctl import threadpool_limits
 
 from judgemap.core.model.graph import AreaGraph
@@ -23,11 +23,9 @@ from judgemap.core.model.prior import HalfNormal, VariancePrior, communicability
 from judgemap.core.samplers.judges import hmc
 from judgemap.core.samplers.judges import layout as panel_layout
 from judgemap.core.samplers.judges.target import parameters, roughness
-from judgemap.core.simulate.misbehaviour import simulate_panel
 
 pytestmark = pytest.mark.statistical
 
-FALSE_ALARM = 1e-3
 ROW = AreaGraph(3, [[0, 1], [1, 2]])
 PATH, REACH = communicability(ROW), Reach.on(ROW)
 ANSWERS = np.array([7, 5, 4])
@@ -41,10 +39,10 @@ class Setting:
     variance: VariancePrior = HalfNormal(1.5)  # noqa: RUF009 - a frozen value
     answers: tuple[int, ...] = tuple(ANSWERS)
 
-    def draw(self, rng):
+    def prior(self, rng):
         return draw_panel(rng, PATH, self.variance, self.parts, len(self.answers))
 
-    def counts(self, rng, panel):
+    def data(self, rng, panel):
         return simulate_panel(rng, panel, self.parts.ties, np.array(self.answers))
 
     def model(self, counts):
@@ -70,7 +68,7 @@ class Setting:
             values["local"] = np.log(panel.local[0])
             values["local with the map"] = np.log(panel.local[1]) * np.arctan(np.abs(panel.strengths[1]))
         values["log_likelihood"] = log_likelihood(self.parts, counts, panel)
-        return values
+        return np.array([*values.values()])
 
 
 def log_likelihood(parts, counts, panel):
@@ -125,7 +123,7 @@ class Hmc:
         return roughness(self.target.model.covariance, logit(rho), local)
 
     def settle(self, rng, truth, draws, steps):
-        """From the truth to a hub, and from there to each of the draws, as many steps: see `smallest_p`."""
+        """From the truth to a hub, and from there to each of the draws, as many steps: see `calibration`."""
         hub = self.advance(rng, [truth], steps)[0]
         return self.advance(rng, [hub] * draws, steps)
 
@@ -184,47 +182,25 @@ def panels_of(draws, before):
 
 def worst_score(seed, setting, chains, length=25, reference=3000):
     """Run Geweke's joint test; return the largest |z| over its limit."""
-    rng = np.random.default_rng(seed)
 
-    def joint():
-        panel = setting.draw(rng)
-        return list(setting.evaluate(setting.counts(rng, panel), panel).values())
+    def step(rng, counts, panel):
+        return Hmc(setting.model(counts)).advance(rng, [panel], 1)[0]
 
-    def average():
-        panel, total = setting.draw(rng), 0.0
-        for _ in range(length):
-            counts = setting.counts(rng, panel)
-            panel = Hmc(setting.model(counts)).advance(rng, [panel], 1)[0]
-            total = total + np.array(list(setting.evaluate(counts, panel).values()))
-        return total / length
-
-    exact, averages = np.array([joint() for _ in range(reference)]), np.array([average() for _ in range(chains)])
-    return worst(normal_scores(averages, exact))
+    return worst(joint_scores(np.random.default_rng(seed), setting, step, chains, length, reference))
 
 
-def worst(scores):
-    return float(np.abs(scores).max() / geweke_limit(len(scores), FALSE_ALARM))
-
-
-def smallest_p(seed, setting, replicates, draws=15, steps=60):
+def calibration(seed, setting, replicates, draws=15, steps=60):
     """Run simulation-based calibration; return the smallest p-value, corrected for how many there are.
 
     A reversible sampler needs no settling: the truth is a draw of its own posterior. ``steps`` lead from it to a hub,
     and as many from the hub to each of ``draws`` others; truth and draws are then exchangeable given the hub, and the
     truth's rank is uniform however slowly the chains mix. Source: Besag and Clifford (1989), Biometrika 76, 633-642.
     """
-    rng = np.random.default_rng(seed)
-    ranks = []
-    for _ in range(replicates):
-        truth = setting.draw(rng)
-        counts = setting.counts(rng, truth)
-        panels = Hmc(setting.model(counts)).settle(rng, truth, draws, steps)
-        values = np.array([list(setting.evaluate(counts, panel).values()) for panel in panels])
-        true = np.array(list(setting.evaluate(counts, truth).values()))
-        equal = np.sum(values == true, axis=0)
-        ranks.append(np.sum(values < true, axis=0) + rng.integers(equal + 1))
-    p = [uniformity(each, draws=draws, bins=8) for each in np.array(ranks).T]
-    return min(p) * len(p)
+
+    def posterior(rng, counts, truth):
+        return Hmc(setting.model(counts)).settle(rng, truth, draws, steps)
+
+    return smallest_p(joint_ranks(np.random.default_rng(seed), setting, posterior, replicates), draws)
 
 
 @pytest.fixture(autouse=True)
@@ -246,4 +222,4 @@ def test_geweke_long(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
 def test_calibrated(name):
-    assert smallest_p(12, SETTINGS[name], replicates=300, steps=20) > FALSE_ALARM
+    assert calibration(12, SETTINGS[name], replicates=300, steps=20) > FALSE_ALARM

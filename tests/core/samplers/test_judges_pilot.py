@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from synthetic import delaunay_map, draw_panel
+from synthetic import delaunay_map, draw_panel, panel_study, simulate_panel
 
 from judgemap.core.model.judges import PanelModel, Parts
 from judgemap.core.model.outcomes import TieRule
@@ -10,21 +10,15 @@ from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, c
 from judgemap.core.samplers.judges import hmc
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan
-from judgemap.core.simulate.misbehaviour import simulate_panel
 
 MAP = communicability(delaunay_map(12))
 FAR_OUT = 8.0
 DIFFER = Parts(disagreement=MAP)
 
 
-def study(parts, judges, seed=1):
+def study(parts, judges):
     """Simulate judges with 1 to 24 answers."""
-    rng = np.random.default_rng(seed)
-    panel = draw_panel(rng, MAP, FixedVariance(4.0), Parts(), judges)
-    panel = panel._replace(views=MAP.draw(rng, judges))
-    panel.scales["tie_chance"] = 0.2
-    counts = simulate_panel(rng, panel, TieRule.RAO_KUPPER, np.arange(judges) % 24 + 1)
-    return PanelModel(counts, MAP, InverseGamma(), parts)
+    return panel_study(MAP, parts, np.arange(judges) % 24 + 1, differ=True)
 
 
 def residual(target):

@@ -8,7 +8,7 @@ import csv
 
 import numpy as np
 import pytest
-from synthetic import delaunay_map, draw_panel
+from synthetic import delaunay_map, draw_panel, simulate_panel
 
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
@@ -18,7 +18,6 @@ from judgemap.core.model.prior import FixedVariance, InverseGamma, communicabili
 from judgemap.core.samplers.diagnostics import rhat
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan
-from judgemap.core.simulate.misbehaviour import simulate_panel
 
 pytestmark = pytest.mark.statistical
 

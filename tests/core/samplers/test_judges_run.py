@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
-from synthetic import delaunay_map, draw_panel
+from synthetic import delaunay_map, panel_study
 
 from judgemap.core.model.counts import JudgedCounts, count_judged, count_pairs
 from judgemap.core.model.judges import PanelModel, Parts, as_one_judge
 from judgemap.core.model.outcomes import TieRule
-from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
+from judgemap.core.model.prior import InverseGamma, Model, communicability, independent
 from judgemap.core.samplers.diagnostics import ess_bulk
 from judgemap.core.samplers.judges import hmc
 from judgemap.core.samplers.judges.hmc import sample_panel
 from judgemap.core.samplers.run import Plan, sample
-from judgemap.core.simulate.misbehaviour import simulate_panel
 
 MAP = communicability(delaunay_map(12))
 EVERYTHING = Parts(TieRule.RAO_KUPPER, True, MAP, True, True, True)
@@ -28,12 +27,8 @@ def _short_pilots():
         yield
 
 
-def study(parts, answers=(30, 20, 9, 1), seed=1):
-    rng = np.random.default_rng(seed)
-    panel = draw_panel(rng, MAP, FixedVariance(4.0), Parts(), len(answers))
-    panel.scales["tie_chance"] = 0.2
-    counts = simulate_panel(rng, panel, TieRule.RAO_KUPPER, np.array(answers))
-    return PanelModel(counts, MAP, InverseGamma(), parts)
+def study(parts, answers=(30, 20, 9, 1)):
+    return panel_study(MAP, parts, answers)
 
 
 @pytest.fixture(scope="module")

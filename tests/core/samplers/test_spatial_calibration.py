@@ -5,7 +5,7 @@ False alarms: every test compares its worst statistic with a bound passed with p
 
 import numpy as np
 import pytest
-from calibration import Setting, geweke, geweke_limit, sbc_ranks, uniformity
+from calibration import FALSE_ALARM, Setting, geweke, sbc_ranks, smallest_p, worst
 
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import FixedVariance, HalfNormal, InverseGamma, communicability
@@ -14,7 +14,6 @@ from judgemap.core.samplers.spatial import hmc
 
 pytestmark = pytest.mark.statistical
 
-FALSE_ALARM = 1e-3
 SQUARE = communicability(AreaGraph(4, [[0, 1], [1, 2], [2, 3]]))
 SETTINGS = {
     "α² inferred": Setting(SQUARE, InverseGamma(5, 5), comparisons=12),
@@ -39,13 +38,13 @@ BUILDS = {"gibbs": gibbs.kernel, "hmc": hmc_kernel, "hmc, widely": wide_kernel}
 
 def worst_p(rng, build, setting, replicates):
     ranks = sbc_ranks(rng, build, setting, replicates=replicates, draws=31, steps=30)
-    return min(uniformity(r, draws=31) for r in ranks.values()) * len(ranks)
+    return smallest_p(np.stack(list(ranks.values()), axis=1), draws=31)
 
 
 def passes_geweke(sampler, name, chains, length):
     setting, rng = SETTINGS[name], np.random.default_rng(13)
     scores = geweke(rng, BUILDS[sampler], setting, chains=chains, length=length, reference=4000)
-    return max(map(abs, scores.values())) < geweke_limit(len(scores), FALSE_ALARM)
+    return worst(list(scores.values())) < 1
 
 
 @pytest.mark.parametrize("sampler", BUILDS)

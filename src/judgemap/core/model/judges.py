@@ -162,16 +162,6 @@ class Panel(NamedTuple):
     known: BoolArray | None = None
     """Which areas each judge knows, (judges, areas); None if all know all."""
 
-    @property
-    def n_judges(self) -> int:
-        """The number of judges."""
-        return len(self.side)
-
-    @property
-    def map(self) -> FloatArray:
-        """The panel's map, λ + mean u_k, with every judge counting equally."""
-        return self.strengths + self.views.mean(axis=0)
-
 
 def answer(
     rng: np.random.Generator, panel: Panel, rule: TieRule | None, judge: IntArray, left: IntArray, right: IntArray

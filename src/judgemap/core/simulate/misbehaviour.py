@@ -67,14 +67,6 @@ class Behaviour(NamedTuple):
     remedy: Callable[[Setting], Parts]
 
 
-def simulate_panel(rng: np.random.Generator, panel: Panel, rule: TieRule | None, answers: IntArray) -> JudgedCounts:
-    """Let each judge answer a number of uniformly drawn pairs, sides at random, and count the answers."""
-    judge = np.repeat(np.arange(panel.n_judges), answers)
-    left, right = draw_pairs(rng, len(panel.strengths), len(judge)).T
-    choice = answer(rng, panel, rule, judge, left, right)
-    return PanelAnswers(panel.strengths, judge, left, right, choice).counts(panel.n_judges)
-
-
 def as_modelled(rng: np.random.Generator, setting: Setting) -> PanelAnswers:
     """All judges answer as the model says."""
     return ask(rng, setting, _from_prior(rng, setting))
