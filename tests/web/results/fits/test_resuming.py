@@ -124,6 +124,7 @@ def test_a_worker_that_is_told_to_stop_keeps_what_it_has(judged, ask_fit, whole,
         jobs.STOPPING.clear()
     run.refresh_from_db()
     assert run.status == "waiting"
+    assert "starts again when" in run.said
     assert len(FitKept.objects.get(fit=run).draws) == 1
     finish(run)
     np.testing.assert_array_equal(draws_of(run), draws_of(whole))
