@@ -158,7 +158,7 @@ def visits(site: Study, judge, browser: Client, method: str = "") -> Iterator[tu
         with transaction.atomic(), connection.execute_wrapper(note):
             given = fields | ({"judge": judge.name} if name == "dashboard:act" else {})
             response = getattr(browser, how)(address(name, site, judge), given)
-            body = b"".join(response.streaming_content) if response.streaming else response.content
+            body = response.getvalue() if response.streaming else response.content
             transaction.set_rollback(True)
         said = response.get("Location", "") + response.get("Cache-Control", "") + body.decode(errors="replace")
         yield row, response.status_code, said, bool(changes)

@@ -1,7 +1,8 @@
 """A study that judges have answered, and its fits: made once, and stored in each test's database as a worker would."""
 
+import copy
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
@@ -18,30 +19,30 @@ from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import files, running
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
-from judgemap.web.results.running import findings_of
 from judgemap.web.studies.models import Imprint, Study
 
 BEGAN = datetime(2026, 5, 4, 9, tzinfo=UTC)
 JUDGES = ("anna000000", "ben0000000", "cleo000000")
 EACH = 60
 QUICK = {"chains": 2, "warmup": 60, "draws": 120, "seed": 1}
+# Attention is not compiled: a transition takes a hundred times as long.
+ATTENTIVE = {"judges": "differ", "attention": True, "chains": 2, "warmup": 20, "draws": 40, "seed": 1}
 SETTINGS = {
     "spatial": FitSettings(**QUICK, as_in_paper=True),
     "without": FitSettings(**QUICK, as_in_paper=True),
     "clusters": FitSettings(model="clusters", thin=2, **QUICK),
+    "differ": FitSettings(**ATTENTIVE, as_in_paper=True),
 }
 
 
 @dataclass(frozen=True)
 class Made:
-    """A fit as a worker stores it."""
+    """A fit, and what a worker stores of it: the run's fields, the maps of the panel and of each judge, the files."""
 
-    settings: FitSettings
     fit: Fit
-    findings: dict[str, Any]
-    left_out: tuple[str, ...] = ()
-    whole: dict[str, Any] = field(default_factory=dict)
-    """All that a worker finds; the rest is what pages of maps need."""
+    fields: dict[str, Any]
+    views: list[FitView]
+    archive: bytes
 
 
 @pytest.fixture(scope="session")
@@ -60,18 +61,25 @@ def said(areas) -> Comparisons:
 
 @pytest.fixture(scope="session")
 def made(areas, said) -> dict[str, Made]:
-    """Fits of what was said."""
-    found = {}
-    for name, settings in SETTINGS.items():
-        left_out = (JUDGES[0],) if name == "without" else ()
-        data = said.without(left_out)
-        fit = settings.run(data, areas)
-        findings = findings_of(fit, Explanation(fit, data))
-        assessed = ("verdict", "checks", "reliability", "judges")
-        parts = ("top", "met", "sampling", "layout", "between", "grouping", *assessed)
-        on_the_map = {key: findings[key] for key in parts if key in findings}
-        found[name] = Made(settings, fit, on_the_map, left_out, findings)
-    return found
+    """Fits of what was said, each made when it is first asked for."""
+
+    class Fits(dict[str, Made]):
+        def __missing__(self, name: str) -> Made:
+            settings, left_out = SETTINGS[name], [JUDGES[0]] if name == "without" else []
+            data = said.without(left_out)
+            fit = settings.run(data, areas)
+            info = json_value(fit.info)
+            known = {"warnings": fit.warnings, "parameters": json_value([asdict(each) for each in parameters(fit)])}
+            fields = {
+                "status": FitRun.Status.DONE, "progress": 1.0, "settings": settings.to_dict(), "info": info,
+                "rows": running.table_of(fit), "left_out": left_out, "data_sha256": info["data"]["sha256"],
+                "started_at": BEGAN, "finished_at": BEGAN, "explained_at": BEGAN,
+                "findings": known | running.findings_of(fit, Explanation(fit, data)),
+            }  # fmt: skip
+            self[name] = Made(fit, fields, list(running.views_of(FitRun(), fit, data)), files.pack(fit))
+            return self[name]
+
+    return Fits()
 
 
 @pytest.fixture
@@ -96,31 +104,19 @@ def answered(owned, said) -> Study:
     return owned
 
 
-@pytest.fixture(scope="session")
-def archives() -> dict[str, bytes]:
-    """The packed files of each fit, once it has been stored."""
-    return {}
-
-
 @pytest.fixture
-def keep(made, archives):
+def keep(made):
     """Store a fit in the database."""
 
     def in_database(study: Study, name: str = "spatial", **fields) -> FitRun:
-        each = made[name]
-        info = json_value(each.fit.info)
-        fields = {
-            "status": FitRun.Status.DONE, "progress": 1.0, "settings": each.settings.to_dict(), "info": info,
-            "rows": running.table_of(each.fit), "left_out": list(each.left_out), "explained_at": BEGAN,
-            "data_sha256": info["data"]["sha256"], "finished_at": BEGAN, "started_at": BEGAN,
-            "findings": {"warnings": each.fit.warnings, **each.findings}, **fields,
-        }  # fmt: skip
-        run = FitRun.objects.create(study=study, version=study.version, number=study.fits.count() + 1, **fields)
-        if name not in archives:
-            archives[name] = files.pack(each.fit)
-        kept = {"archive": archives[name], "briefing": "<style>p{color:red}</style><p>Briefing"}
-        FitFiles.objects.create(fit=run, **kept)
+        each, number = made[name], study.fits.count() + 1
+        fields = copy.deepcopy(each.fields) | fields  # tests change what they get
+        run = FitRun.objects.create(study=study, version=study.version, number=number, **fields)
+        FitFiles.objects.create(fit=run, archive=each.archive, briefing="<style>p{color:red}</style><p>Briefing")
         FitPicture.objects.create(fit=run, name="traces", svg="<svg/>", alt="Traces of chains.", caption="Chains.")
+        FitView.objects.bulk_create(
+            FitView(fit=run, judge=view.judge, rows=view.rows, findings=view.findings) for view in each.views
+        )
         Imprint.objects.get_or_create(study=study, defaults={"next_steps": "Visit."})
         files._open_fit.cache_clear()
         return run
@@ -134,26 +130,10 @@ def run(answered, keep) -> FitRun:
     return keep(answered)
 
 
-@pytest.fixture(scope="session")
-def differing(areas, said) -> tuple[Made, list[FitView]]:
-    """A fit of what was said in which judges differ, and its maps of the panel and of each judge."""
-    quick = QUICK | {"warmup": 20, "draws": 40}  # attention is not compiled: a transition takes a hundred times as long
-    settings = FitSettings(judges="differ", attention=True, **quick, as_in_paper=True)
-    fit = settings.run(said, areas)
-    findings = findings_of(fit, Explanation(fit, said))
-    findings["parameters"] = json_value([asdict(each) for each in parameters(fit)])
-    return Made(settings, fit, findings), list(running.views_of(FitRun(), fit, said))
-
-
 @pytest.fixture
-def differ_run(answered, keep, made, differing) -> FitRun:
+def differ_run(answered, keep) -> FitRun:
     """A fit of the study in which judges differ."""
-    made["differ"] = differing[0]
-    run = keep(answered, "differ")
-    FitView.objects.bulk_create(
-        FitView(fit=run, judge=each.judge, rows=each.rows, findings=each.findings) for each in differing[1]
-    )
-    return run
+    return keep(answered, "differ")
 
 
 @pytest.fixture

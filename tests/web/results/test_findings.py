@@ -25,7 +25,7 @@ def numbers(value):
 
 
 def test_it_is_plain_json_with_the_keys_it_promises(made):
-    fit, findings = made["spatial"].fit, made["spatial"].whole
+    fit, findings = made["spatial"].fit, made["spatial"].fields["findings"]
     assert json.loads(json.dumps(findings, allow_nan=False)) == findings
     assert all(math.isfinite(number) for number in numbers(findings))
     assert all(set(row) == JUDGE_KEYS for row in findings["judges"])
@@ -43,7 +43,7 @@ def test_it_is_plain_json_with_the_keys_it_promises(made):
 
 
 def test_numbers_are_the_librarys(made, said):
-    fit, data, findings = made["spatial"].fit, said, made["spatial"].whole
+    fit, data, findings = made["spatial"].fit, said, made["spatial"].fields["findings"]
     table = jm.judge_table(fit, data)
     for name in ("comparisons", "left_share", "infit", "outfit", "agreement", "seconds_median"):
         np.testing.assert_allclose([row[name] for row in findings["judges"]], table[name], rtol=1e-4)

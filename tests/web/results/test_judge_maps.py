@@ -1,6 +1,5 @@
 """Whose view a map is: the population's, the panel's and each judge's, on pages and in files."""
 
-import csv
 import io
 import re
 from dataclasses import asdict
@@ -15,14 +14,12 @@ from judgemap.study.assess.findings import DIFFER
 from judgemap.study.fit.settings import FitSettings, View
 from judgemap.web.judge import pairs as scheduling
 from judgemap.web.judge.models import PopulationMap
-from judgemap.web.results import actions, running
 from judgemap.web.results.forgetting import forget
 from judgemap.web.results.models import FitRun, FitView
 from judgemap.web.results.pages import REMEDIES
 
 JUDGES = ("anna000000", "ben0000000", "cleo000000")
 JUDGE = JUDGES[1]
-STEPS = running.steps
 
 
 def risks(html: str, table_rows) -> dict[str, str]:
@@ -35,15 +32,16 @@ def written(table: pd.DataFrame) -> dict[str, str]:
     return dict(zip(table["name"], [f"{value:.2f}".replace("-", "−") for value in values], strict=True))
 
 
-def test_the_map_is_the_populations_until_another_is_asked_for(differ_run, page, differing, table_rows):
-    fit = differing[0].fit
-    maps = {"": fit.areas, "panel": fit.seen_by("panel").areas}
-    for view, table in maps.items():
-        html = page(differ_run, **({"view": view} if view else {})).text
-        assert risks(html, table_rows) == written(table)
-        assert View(view or "population").shows in html
+@pytest.mark.parametrize("view", [View.POPULATION, View.PANEL])
+def test_the_map_is_the_populations_until_another_is_asked_for(differ_run, page, made, table_rows, view):
+    html = page(differ_run, **({"view": "panel"} if view is View.PANEL else {})).text
+    assert risks(html, table_rows) == written(made["differ"].fit.seen_by(view).areas)
+    assert view.shows in html
+
+
+def test_a_judges_map(differ_run, page, made, table_rows):
     html = page(differ_run, judge=JUDGE).text
-    assert risks(html, table_rows) == written(fit.judge_map(JUDGE))
+    assert risks(html, table_rows) == written(made["differ"].fit.judge_map(JUDGE))
     assert f"the view of judge {JUDGE} alone" in html
     assert f"judge={JUDGE}&amp;k=10&amp;area=3" in html, "links keep the view"
 
@@ -54,8 +52,8 @@ def test_a_view_that_is_not_there_is_left_out_of_the_map_and_refused_as_a_file(d
     assert page(differ_run, "download", "csv", **query).status_code == 404
 
 
-def test_an_area_is_described_on_the_map_that_is_shown(differ_run, page, differing):
-    fit = differing[0].fit
+def test_an_area_is_described_on_the_map_that_is_shown(differ_run, page, made):
+    fit = made["differ"].fit
     for query, table in (({}, fit.areas), ({"view": "panel"}, fit.seen_by("panel").areas)):
         html = page(differ_run, "area", 3, **query).text
         assert written(table)[fit.map.names[3]] in html
@@ -65,8 +63,8 @@ def test_an_area_is_described_on_the_map_that_is_shown(differ_run, page, differi
     assert f"?judge={JUDGE}&amp;area=" in html
 
 
-def test_judges_maps_small_and_one_beside_the_populations(differ_run, page, differing, text_of):
-    fit = differing[0].fit
+def test_judges_maps_small_and_one_beside_the_populations(differ_run, page, made, text_of):
+    fit = made["differ"].fit
     html = page(differ_run, "judge_maps").text
     assert len(re.findall(r'<figure class="small-map">', html)) == 2 + len(fit.judges)
     order = re.findall(r"\?judge=(\w+)\">Judge", html)
@@ -95,30 +93,27 @@ def test_judges_maps_that_are_not_made_yet(differ_run, page):
     assert "come back in a minute" in page(differ_run, "judge_maps").text
 
 
-def test_files_say_whose_view_they_are(differ_run, run, page, differing):
-    fit = differing[0].fit
-    tables = {"": fit.areas, "view=panel": fit.seen_by("panel").areas, f"judge={JUDGE}": fit.judge_map(JUDGE)}
-    for query, expected in tables.items():
-        response = page(differ_run, "download", "csv", **dict([query.split("=")] if query else []))
-        rows = list(csv.DictReader(io.StringIO(b"".join(response.streaming_content).decode())))
-        assert {row["view"] for row in rows} == {query.partition("=")[2] or "population"}
-        assert [float(row["risk_median"]) for row in rows] == pytest.approx(expected["risk_median"].to_list(), 1e-4)
-    response = page(differ_run, "download", "parquet", view="panel")
-    assert "panel.parquet" in response["Content-Disposition"]
-    table = pd.read_parquet(io.BytesIO(b"".join(response.streaming_content)))
-    assert set(table["view"]) == {"panel"}
-    draws = page(differ_run, "download", "draws", view="panel")
-    assert set(pd.read_parquet(io.BytesIO(b"".join(draws.streaming_content)))["view"]) == {"panel"}
+def test_files_say_whose_view_they_are(differ_run, run, page, made):
+    fit = made["differ"].fit
+    views = {"panel": {"view": "panel"}, JUDGE: {"judge": JUDGE}, "population": {}}
+    tables = (fit.seen_by("panel").areas, fit.judge_map(JUDGE), fit.areas)
+    for (view, query), expected in zip(views.items(), tables, strict=True):
+        table = pd.read_csv(io.BytesIO(page(differ_run, "download", "csv", **query).getvalue()))
+        assert set(table["view"]) == {view}
+        assert table["risk_median"].tolist() == pytest.approx(expected["risk_median"].tolist(), 1e-4)
+    for kind, ending in (("parquet", "panel.parquet"), ("draws", "panel.draws.parquet")):
+        response = page(differ_run, "download", kind, view="panel")
+        assert ending in response["Content-Disposition"]
+        assert set(pd.read_parquet(io.BytesIO(response.getvalue()))["view"]) == {"panel"}
     assert page(differ_run, "download", "parquet", judge=JUDGE).status_code == 404
     assert page(differ_run, "download", "replication", view="panel").status_code == 404
     assert "?view=panel" in page(differ_run, "files").text
-    pooled = b"".join(page(run, "download", "csv").streaming_content).decode()
-    assert "view" not in pooled.splitlines()[0]
+    assert b"view" not in page(run, "download", "csv").getvalue().splitlines()[0]
 
 
 def test_what_a_verdict_advises_is_a_button(answered, keep, made, clients, page):
     ground = {"subject": "judges", "grade": "care", "text": "Judges differ.", "remedies": [asdict(DIFFER)]}
-    run = keep(answered, findings=made["spatial"].findings | {"verdict": {"grounds": [ground]}})
+    run = keep(answered, findings=made["spatial"].fields["findings"] | {"verdict": {"grounds": [ground]}})
     address = reverse("fits:remedy", args=[answered.slug, run.number])
     html = page(run).text
     assert f'action="{address}"' in html
@@ -129,6 +124,9 @@ def test_what_a_verdict_advises_is_a_button(answered, keep, made, clients, page)
     assert asked.settings == {**run.settings, "judges": "differ"}
     again = clients["owner"].post(address, {"remedy": DIFFER.option})
     assert again["Location"] == response["Location"], "the same fit is not asked for twice"
+    FitRun.objects.filter(pk=asked.pk).update(data_sha256="of other answers")
+    clients["owner"].post(address, {"remedy": DIFFER.option})
+    assert FitRun.objects.count() == 3
     assert clients["owner"].post(address, {"remedy": "--seed 1"}).status_code == 404
 
 
@@ -143,20 +141,9 @@ def test_a_remedy_that_does_not_suit_the_model_says_so(answered, keep, clients):
     assert FitRun.objects.count() == 1
 
 
-def test_a_judge_who_withdraws_takes_the_judges_maps_along(differ_run):
-    forget(differ_run, JUDGE)
-    differ_run.refresh_from_db()
-    assert differ_run.status == FitRun.Status.FAILED
-    assert not FitView.objects.exists()
-
-
-def test_a_worker_makes_the_judges_maps(answered, edit, carry_out, monkeypatch, page):
-    edit(design="adaptive")
-    answered.refresh_from_db()
-    monkeypatch.setattr(running, "steps", lambda fit: [step for step in STEPS(fit) if step[0] == "views"])
+def test_a_worker_makes_the_judges_maps(answered, edit, ask_fit, make_fit, page):
     settings = FitSettings(judges="differ", chains=2, warmup=20, draws=20, seed=1, as_in_paper=True)
-    run = actions.ask_for_fit(answered, settings)
-    carry_out(run)
+    run = make_fit(ask_fit(edit(design="adaptive"), settings), "views")
     assert run.status == FitRun.Status.DONE
     assert "views made" in run.log
     assert set(run.views.values_list("judge", flat=True)) == {"", *JUDGES}
@@ -166,4 +153,7 @@ def test_a_worker_makes_the_judges_maps(answered, edit, carry_out, monkeypatch, 
     assert known.mean.shape == (len(run.rows),)
     np.testing.assert_allclose(np.corrcoef(known.mean, [row["risk_mean"] for row in run.rows])[0, 1], -1, atol=1e-5)
     forget(run, JUDGE)
+    run.refresh_from_db()
+    assert run.status == FitRun.Status.FAILED
+    assert not FitView.objects.exists()
     assert not PopulationMap.objects.exists()

@@ -30,7 +30,7 @@ from judgemap.web.studies.models import BaseMap, BaseMapTile, Imprint, Study
 def body(response) -> bytes:
     assert response.status_code == 200
     assert "attachment" in response["Content-Disposition"]
-    return b"".join(response.streaming_content)
+    return response.getvalue()
 
 
 def comparisons_in(archive: bytes) -> str:
