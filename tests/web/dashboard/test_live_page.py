@@ -45,7 +45,7 @@ def test_every_number_is_the_exports(played, clients, tmp_path):
     outcomes = Counter(row["outcome"] for row in answered)
     judged = [row for row in answered if row["outcome"] != "unknown"]
     by_judge = Counter(row["judge"] for row in judged)
-    html = clients["owner"].get(reverse("dashboard:live", args=[played.slug])).content.decode()
+    html = clients["owner"].get(reverse("dashboard:live", args=[played.slug])).text
     assert f'<dd id="judged">{len(judged)}</dd>' in html
     cells = table_rows(html, "Answers")
     assert cells["an area was chosen"][0] == str(outcomes["left"] + outcomes["right"])
@@ -95,7 +95,7 @@ def test_areas_are_counted_as_in_the_export(played, clients):
             unknown[row[row["unknown_side"]]] += 1
     for layer, counts in (("shown", shown), ("judged", judged), ("unknown", unknown)):
         assert [count for _, count, _ in seen(played, layer).map.areas] == [counts[code] for code in codes]
-    html = clients["owner"].get(reverse("dashboard:areas", args=[played.slug])).content.decode()
+    html = clients["owner"].get(reverse("dashboard:areas", args=[played.slug])).text
     named = dict(played.areas.values_list("name", "code"))
     for name, *cells in re.findall(
         r'<th scope="row">(.*?)</th><td>(\d+)</td><td>(\d+)</td><td>(\d+)</td>', html
@@ -142,25 +142,25 @@ def test_active_judges_answered_in_the_last_ten_minutes(played):
 
 def test_the_part_comes_only_where_something_changed(played, clients, visit):
     address = reverse("dashboard:now", args=[played.slug])
-    part = clients["owner"].get(address).content.decode()
+    part = clients["owner"].get(address).text
     assert "<html" not in part
     digest = re.search(r"seen=(\w+)", part)[1]
     assert clients["owner"].get(address, {"seen": digest}).status_code == 204
     visit(of=played).answer("left")
     after = clients["owner"].get(address, {"seen": digest})
     assert after.status_code == 200
-    assert digest not in after.content.decode()
+    assert digest not in after.text
 
 
 def test_the_map_refers_to_the_shapes_of_the_page(played, clients):
-    html = clients["owner"].get(reverse("dashboard:live", args=[played.slug]), {"map": "unknown"}).content.decode()
+    html = clients["owner"].get(reverse("dashboard:live", args=[played.slug]), {"map": "unknown"}).text
     assert set(re.findall(r'<use href="#(a\d+)"', html)) == set(re.findall(r'<path id="(a\d+)"', html))
     assert "style=" not in html
     assert 'aria-current="true">not known to a judge' in html
 
 
 def notes_on_page(study, client) -> str:
-    return client.get(reverse("dashboard:live", args=[study.slug])).content.decode()
+    return client.get(reverse("dashboard:live", args=[study.slug])).text
 
 
 def test_one_judge_and_few_areas(owned, clients, visit):
