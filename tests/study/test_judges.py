@@ -1,8 +1,6 @@
 """Judges: closed forms on tiny tables, calibration on simulated ones, the paper's figures on Nottinghamshire."""
 
-import csv
 from dataclasses import replace
-from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -31,7 +29,15 @@ def tell(areas, rows):
     return Comparisons.from_words(areas.ids, judge, areas.index(left), areas.index(right), outcome, seconds)
 
 
-@pytest.fixture
+def quick(data, areas):
+    return jm.fit_standard(data, areas, seed=1, chains=2, draws=100, alpha=2.0, as_in_paper=True)
+
+
+def table_of(data, areas):
+    return jm.judge_table(quick(data, areas), data).set_index("judge")
+
+
+@pytest.fixture(scope="module")
 def told(square):
     return tell(
         square,
@@ -49,13 +55,12 @@ def told(square):
     )
 
 
-@pytest.fixture
-def fit(told, square):
-    return jm.fit_standard(told, square, seed=1, chains=2, draws=100, alpha=2.0, as_in_paper=True)
+@pytest.fixture(scope="module")
+def table(told, square):
+    return table_of(told, square)
 
 
-def test_counts_shares_and_times(fit, told):
-    table = jm.judge_table(fit, told).set_index("judge")
+def test_counts_shares_and_times(table):
     assert table.index.tolist() == ["ann", "bob", "eve"]
     assert table["comparisons"].tolist() == [4, 3, 1]
     assert table["decided"].tolist() == [3, 1, 0]
@@ -63,51 +68,42 @@ def test_counts_shares_and_times(fit, told):
     np.testing.assert_allclose(table["undecided"], [1 / 4, 2 / 3, 1])
     assert table["left"].tolist() == [1, 0, 0]
     np.testing.assert_allclose(table["left_share"], [1 / 3, 0, np.nan])
-    np.testing.assert_allclose(
-        table.loc["ann", ["left_low", "left_high"]].astype(float), np.ravel(share_interval(1, 3))
-    )
+    ends = table.loc["ann", ["left_low", "left_high"]].astype(float)
+    np.testing.assert_allclose(ends, np.ravel(share_interval(1, 3)))
     np.testing.assert_allclose(table["seconds_median"], [4.0, 2.0, np.nan])
     np.testing.assert_allclose(table["seconds_low"], [2.5, 2.0, np.nan])
 
 
-def test_a_repeated_pair_is_held_against_the_last_answer(fit, told):
+def test_a_repeated_pair_is_held_against_the_last_answer(table):
     """Ann chose a, then a again (shown the other way round), then b: two repeats, one the same."""
-    table = jm.judge_table(fit, told).set_index("judge")
     assert table["repeats"].tolist() == [2, 0, 0]
     np.testing.assert_allclose(table["consistency"], [0.5, np.nan, np.nan])
 
 
-def test_a_judge_without_decisions_has_no_mean_squares(fit, told):
-    eve = jm.judge_table(fit, told).set_index("judge").loc["eve"]
-    assert eve[["infit", "outfit", "agreement", "agreement_low", "left_low"]].isna().all()
+def test_a_judge_without_decisions_has_no_mean_squares(table):
+    assert table.loc["eve", ["infit", "outfit", "agreement", "agreement_low", "left_low"]].isna().all()
 
 
 def test_a_lone_judge_has_nobody_to_agree_with(told, square):
-    alone = told.only(["ann"])
-    table = jm.judge_table(
-        jm.fit_standard(alone, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), alone
-    )
+    table = table_of(told.only(["ann"]), square)
     assert table[["infit", "outfit", "agreement", "agreement_expected"]].isna().all(axis=None)
     assert table["comparisons"].tolist() == [4]
 
 
 def test_a_table_of_winners_does_not_tell_sides(square):
     data = tell(square, [("ann", "a", "b", "left", 1.0), ("bob", "c", "b", "left", 1.0)])
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), data)
-    assert table[["left_share", "left_low", "left_high"]].isna().all(axis=None)
+    assert table_of(data, square)[["left_share", "left_low", "left_high"]].isna().all(axis=None)
 
 
 def test_answers_without_names_are_nobodys(square):
     data = tell(square, [("", "a", "b", "left", 1.0), ("", "c", "b", "right", 1.0)])
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True)
-    assert len(jm.judge_table(fit, data)) == 0
-    assert len(surprising_answers(fit, data)) == 0, "nothing two answers say is surprising"
+    assert len(table_of(data, square)) == 0
+    assert len(surprising_answers(quick(data, square), data)) == 0, "nothing two answers say is surprising"
 
 
-def test_comparisons_of_other_areas_are_refused(fit, told):
-    other = replace(told, ids=("x", *told.ids[1:]))
+def test_comparisons_of_other_areas_are_refused(rough, told):
     with pytest.raises(jm.StudyError, match="different areas"):
-        jm.judge_table(fit, other)
+        jm.judge_table(rough, told)
 
 
 def test_chances_come_from_the_other_judges_alone(square):
@@ -130,10 +126,7 @@ def test_agreement_of_a_hand_made_case(square):
     """Bob and Eve say ten times that a beats b; Ann says once so, and twice the opposite."""
     rows = [("bob", "a", "b", "left", 1.0)] * 10 + [("eve", "b", "a", "right", 1.0)] * 10
     rows += [("ann", "a", "b", "left", 1.0), ("ann", "a", "b", "right", 1.0), ("ann", "b", "a", "left", 1.0)]
-    data = tell(square, rows)
-    table = jm.judge_table(
-        jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), data
-    ).set_index("judge")
+    table = table_of(tell(square, rows), square)
     np.testing.assert_allclose(table["agreement"], [1.0, 1.0, 1 / 3])
     assert table.loc["ann", "infit"] > 3
 
@@ -141,7 +134,7 @@ def test_agreement_of_a_hand_made_case(square):
 def test_surprises_are_sorted_and_name_what_was_chosen(square):
     rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "a", "left", 9.0), ("ann", "c", "d", "left", 2.0)]
     data = tell(square, rows)
-    fit = jm.fit_standard(data, square, seed=1, chains=2, draws=200, alpha=2.0, as_in_paper=True)
+    fit = quick(data, square)
     found = surprising_answers(fit, data, most=3)
     first = found.iloc[0]
     assert (first["row"], first["judge"], first["chosen"], first["other_name"]) == (15, "ann", "b", "Ash")
@@ -154,22 +147,15 @@ def test_surprises_are_sorted_and_name_what_was_chosen(square):
 def test_direction_changes_no_chance(square):
     rows = [("bob", "a", "b", "left", 1.0)] * 15 + [("ann", "b", "a", "left", 9.0)]
     lower = tell(square, rows)
-    higher = replace(lower, winner_is="higher")
-    one, two = (
-        surprising_answers(
-            jm.fit_standard(each, square, seed=1, chains=2, draws=100, alpha=2.0, as_in_paper=True), each
-        )
-        for each in (lower, higher)
-    )
+    both = (lower, replace(lower, winner_is="higher"))
+    one, two = (surprising_answers(quick(each, square), each) for each in both)
     assert len(one) == 1
     np.testing.assert_allclose(one["probability"], two["probability"])
 
 
 def test_histogram_holds_every_time_once():
-    rng = np.random.default_rng(1)
-    data = Comparisons.from_words(
-        ("a", "b"), ("x", "y") * 250, [0] * 500, [1] * 500, ("tie",) * 500, rng.gamma(2, 3, 500)
-    )
+    seconds = np.random.default_rng(1).gamma(2, 3, 500)
+    data = Comparisons.from_words(("a", "b"), ("x", "y") * 250, [0] * 500, [1] * 500, ("tie",) * 500, seconds)
     found = time_histogram(data)
     assert found.counts.shape == (2, 30)
     assert found.counts.sum(axis=1).tolist() == [250, 250]
@@ -187,16 +173,9 @@ def simulated(seed, answers=(40,) * 8, n_areas=20, alpha=1.5):
     rng = np.random.default_rng(seed)
     strengths = alpha * rng.standard_normal(n_areas)
     pairs = draw_pairs(rng, n_areas, sum(answers))
-    won = answer(rng, pairs, strengths)
-    judge = tuple(np.repeat([f"j{each}" for each in range(len(answers))], answers).tolist())
-    outcome = tuple(np.where(won, "left", "right").tolist())
-    ids = tuple(str(each) for each in range(n_areas))
-    return Comparisons.from_words(ids, judge, pairs[:, 0], pairs[:, 1], outcome, np.ones(len(won)))
-
-
-def squares_of(data, chances):
-    p = chances(data, Belief(independent(20), FixedVariance(1.5**2)))
-    return mean_squares(data.first_won, p, data.judge, len(data.judges)), data, p
+    outcome = np.where(answer(rng, pairs, strengths), "left", "right").tolist()
+    judge = np.repeat([f"j{each}" for each in range(len(answers))], answers).tolist()
+    return Comparisons.from_words(tuple(map(str, range(n_areas))), judge, *pairs.T, outcome)
 
 
 def from_all_answers(answers, belief):
@@ -205,22 +184,19 @@ def from_all_answers(answers, belief):
     return quick_fit(answers.counts(), belief).chances(first, second)[number]
 
 
-def test_turning_every_pair_round_turns_sides_alone():
+def test_turning_every_pair_round_turns_sides_alone(rough, study):
     """Left and right swapped with their outcomes: sides change, nothing else does."""
-    areas = jm.chicago()
-    data = jm.simulate_study(np.random.default_rng(4), areas).data
+    data = study.data
     turned = replace(data, left=data.right, right=data.left, outcome=Outcome.RIGHT - data.outcome)
-    fit = jm.fit_spatial(data, areas, seed=1, chains=2, draws=50, as_in_paper=True)
-    one, two = (jm.judge_table(fit, each) for each in (data, turned))
+    one, two = (jm.judge_table(rough, each) for each in (data, turned))
     np.testing.assert_allclose(two["left_share"], 1 - one["left_share"])
     np.testing.assert_allclose(two["left_low"], 1 - one["left_high"])
     for column in ("infit", "outfit", "agreement", "agreement_expected", "repeats", "consistency", "seconds_median"):
         np.testing.assert_allclose(two[column], one[column])
 
 
-def test_relabelled_areas_change_no_judge():
-    areas = jm.chicago()
-    data = jm.simulate_study(np.random.default_rng(4), areas).data
+def test_relabelled_areas_change_no_judge(rough, study):
+    areas, data = study.areas, study.data
     order = np.random.default_rng(5).permutation(len(areas))
     place = np.argsort(order)
     moved = jm.Areas(
@@ -229,9 +205,8 @@ def test_relabelled_areas_change_no_judge():
         AreaGraph(len(areas), place[areas.graph.edges]),
     )
     again = replace(data, ids=moved.ids, left=place[data.left], right=place[data.right])
-    short = {"seed": 1, "chains": 2, "draws": 50}
-    one = jm.judge_table(jm.fit_spatial(data, areas, **short, as_in_paper=True), data)
-    two = jm.judge_table(jm.fit_spatial(again, moved, **short, as_in_paper=True), again)
+    one = jm.judge_table(rough, data)
+    two = jm.judge_table(jm.fit_spatial(again, moved, seed=1, chains=2, draws=50, as_in_paper=True), again)
     for column in ("infit", "outfit", "agreement", "repeats", "left_share"):
         np.testing.assert_allclose(two[column], one[column], rtol=5e-3)
 
@@ -243,8 +218,10 @@ def test_judges_who_answer_as_the_model_says_have_mean_square_one(chances, right
     """Over many studies of 8 judges, mean infit, outfit, and agreement less expected: |z| < 4, false alarm 2e-4."""
     found = []
     for seed in range(studies):
-        squares, answers, p = squares_of(simulated(seed), chances)
-        agreed = (answers.first_won == (p > 0.5)).mean() - np.maximum(p, 1 - p).mean()
+        data = simulated(seed)
+        p = chances(data, Belief(independent(20), FixedVariance(1.5**2)))
+        squares = mean_squares(data.first_won, p, data.judge, len(data.judges))
+        agreed = (data.first_won == (p > 0.5)).mean() - np.maximum(p, 1 - p).mean()
         found.append([squares.infit.mean() - 1, squares.outfit.mean() - 1, agreed])
     gap = np.array(found)
     z = gap.mean(axis=0) / (gap.std(axis=0, ddof=1) / np.sqrt(len(gap)))
@@ -261,15 +238,13 @@ def test_judges_who_answer_at_random_or_the_wrong_way_round_stand_out():
     outcome[inverted] = Outcome.RIGHT - outcome[inverted]
     outcome[lefty] = Outcome.LEFT
     data = replace(study.data, outcome=outcome)
-    table = jm.judge_table(jm.fit_spatial(data, study.areas, seed=1, chains=2, draws=200, as_in_paper=True), data)
-    said = stands_out(table)
+    short = {"seed": 1, "chains": 2, "draws": 200, "as_in_paper": True}
+    said = stands_out(jm.judge_table(jm.fit_spatial(data, study.areas, **short), data))
     assert "chance explains" in said["5"][0]
     assert "other way round" in said["8"][0]
     assert any("left area in 100 %" in sentence for sentence in said["11"])
     assert [judge for judge, sentences in said.items() if sentences] == ["5", "8", "11"]
-    clean = jm.judge_table(
-        jm.fit_spatial(study.data, study.areas, seed=1, chains=2, draws=200, as_in_paper=True), study.data
-    )
+    clean = jm.judge_table(jm.fit_spatial(study.data, study.areas, **short), study.data)
     assert not any(stands_out(clean).values())
     hasty = stands_out(clean.assign(seconds_median=0.1, comparisons=50))
     assert all("0.1 seconds" in " ".join(sentences) for sentences in hasty.values()), "even if all are as fast"
@@ -324,14 +299,9 @@ def test_a_hundred_thousand_comparisons(square, size, judges):
     rng = np.random.default_rng(1)
     pairs = draw_pairs(rng, 4, size)
     won = answer(rng, pairs, np.array([1.0, 0.5, 0.0, -0.5]))
-    data = Comparisons.from_words(
-        square.ids,
-        tuple(f"j{each}" for each in rng.integers(judges, size=size)),
-        *pairs.T,
-        tuple(np.where(won, "left", "right").tolist()),
-        rng.gamma(2, 3, size),
-    )
-    table = jm.judge_table(jm.fit_standard(data, square, seed=1, chains=2, draws=50, alpha=2.0, as_in_paper=True), data)
+    names = [f"j{each}" for each in rng.integers(judges, size=size)]
+    outcome = np.where(won, "left", "right").tolist()
+    table = table_of(Comparisons.from_words(square.ids, names, *pairs.T, outcome, rng.gamma(2, 3, size)), square)
     assert table["comparisons"].sum() == size
     assert table["infit"].mean() == pytest.approx(1, abs=4 * table["infit"].std() / np.sqrt(judges))
     assert np.abs(table["infit_z"]).max() < 4.5
@@ -339,16 +309,9 @@ def test_a_hundred_thousand_comparisons(square, size, judges):
 
 def timed(folder, areas):
     """Nottinghamshire with seconds from one answer of a judge to the next; the file has times of day only."""
-    with (folder / "comparisons.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    seconds, last = [], {}
-    for row in rows:
-        now = datetime.fromisoformat(f"2021-01-01T{row['time_of_day']}")
-        before = last.get(row["judge"])
-        seconds.append((now - before).total_seconds() if before else np.nan)
-        last[row["judge"]] = now
-    data = jm.read_comparisons(folder / "comparisons.csv", areas)
-    return replace(data, seconds=np.array(seconds))
+    rows = pd.read_csv(folder / "comparisons.csv")
+    seconds = pd.to_timedelta(rows["time_of_day"]).groupby(rows["judge"]).diff().dt.total_seconds()
+    return replace(jm.read_comparisons(folder / "comparisons.csv", areas), seconds=seconds.to_numpy())
 
 
 @pytest.mark.statistical
