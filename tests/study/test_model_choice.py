@@ -22,7 +22,8 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import NoteKind
 from judgemap.study.fit.settings import FitSettings
 
-SHORT = {"chains": 4, "warmup": 50, "draws": 100}
+SHORT = {"seed": 1, "chains": 4, "warmup": 50, "draws": 100}
+PAPER = {**SHORT, "as_in_paper": True}
 
 
 def panel(square, reversed_judges, n_judges=6, each=30, outcome=("left", "right")):
@@ -38,7 +39,7 @@ def panel(square, reversed_judges, n_judges=6, each=30, outcome=("left", "right"
 
 
 def test_judges_who_differ_are_predicted_best_by_a_model_in_which_they_do(square):
-    judged = jm.compare_models(panel(square, 3), square, seed=1, models=["alike", "differ"], **SHORT)
+    judged = jm.compare_models(panel(square, 3), square, models=["alike", "differ"], **SHORT)
     best, other = judged.table.to_dict("records")
     assert (best["model"], best["difference"], best["options"]) == ("differ", 0.0, "--judges-differ")
     assert other["difference"] < -2 * other["difference_se"]
@@ -55,11 +56,11 @@ def test_ctrl_c_in_any_fit_ends_the_comparison(square, monkeypatch):
     real = FitSettings.run
     monkeypatch.setattr(FitSettings, "run", lambda *given, **more: real(*given, **more, watch=watch))
     with pytest.raises(KeyboardInterrupt):
-        jm.compare_models(panel(square, 3), square, seed=1, models=["alike", "differ"], **SHORT)
+        jm.compare_models(panel(square, 3), square, models=["alike", "differ"], **SHORT)
 
 
 def test_judges_who_agree_need_no_more(square):
-    judged = jm.compare_models(panel(square, 0), square, seed=1, models=["alike", "differ"], **SHORT)
+    judged = jm.compare_models(panel(square, 0), square, models=["alike", "differ"], **SHORT)
     assert abs(judged.table["difference"]).max() < 3
     assert "Choose 'differ' (judgemap fit --judges-differ)" in judged.words, "a tie goes to honest intervals"
 
@@ -67,10 +68,8 @@ def test_judges_who_agree_need_no_more(square):
 @pytest.mark.slow  # ten fits
 def test_taking_a_judge_out_agrees_with_fits_without_the_judge(square, monkeypatch):
     """Both estimate the same thing; with this many judges, their Monte Carlo errors are a few hundredths."""
-    data, settings = (
-        panel(square, 0, n_judges=10, each=15),
-        FitSettings(judges="differ", seed=1, chains=8, draws=250, as_in_paper=True),
-    )
+    data = panel(square, 0, n_judges=10, each=15)
+    settings = FitSettings(judges="differ", seed=1, chains=8, draws=250, as_in_paper=True)
     quick, _ = model_choice.leave_one_judge_out(data, square, settings)
     monkeypatch.setattr(model_choice, "MOST_OF_ONE", -np.inf)
     slow, refits = model_choice.leave_one_judge_out(data, square, settings)
@@ -93,13 +92,11 @@ def test_only_what_the_answers_can_tell_is_tried(square):
 
 def test_a_fit_that_takes_judges_as_alike_warns_where_they_are_not(square):
     """The rate of false alarms is tested in tests/core/assess/test_kinds.py."""
-    notes = {
-        note.kind: note.text
-        for note in jm.fit_spatial(panel(square, 3), square, seed=1, **SHORT, as_in_paper=True).record.notes
-    }
+    fit = jm.fit_spatial(panel(square, 3), square, **PAPER)
+    notes = {note.kind: note.text for note in fit.record.notes}
     assert f"(p = {LEVEL / 2:.3f} or less)" in notes[NoteKind.JUDGES_DIFFER]
     assert notes[NoteKind.JUDGES_DIFFER].endswith("fit again with --judges-differ.")
-    agreed = jm.fit_spatial(panel(square, 0), square, seed=1, **SHORT, as_in_paper=True)
+    agreed = jm.fit_spatial(panel(square, 0), square, **PAPER)
     assert NoteKind.JUDGES_DIFFER not in [note.kind for note in agreed.record.notes]
 
 
@@ -108,17 +105,15 @@ def test_ties_do_not_hide_that_judges_differ(square):
     words = data.outcome_words.tolist()
     words[::7] = ["tie"] * len(words[::7])
     tied = Comparisons.from_words(square.ids, data.judge_names.tolist(), data.left, data.right, words)
-    fit = jm.fit_spatial(tied, square, seed=1, **SHORT, as_in_paper=True)
+    fit = jm.fit_spatial(tied, square, **PAPER)
     assert {NoteKind.TIES, NoteKind.JUDGES_DIFFER} <= {note.kind for note in fit.record.notes}
-    differ = jm.fit_spatial(tied, square, seed=1, judges="differ", **SHORT, as_in_paper=True)
+    differ = jm.fit_spatial(tied, square, judges="differ", **PAPER)
     assert NoteKind.JUDGES_DIFFER not in {note.kind for note in differ.record.notes}
 
 
 def test_parameters_have_intervals_and_words(square):
-    short = {"chains": 2, "warmup": 10, "draws": 20}
-    fit = jm.fit_spatial(
-        panel(square, 2), square, seed=1, judges="differ", attention=True, smoothness="infer", **short, as_in_paper=True
-    )
+    parts = {"judges": "differ", "attention": True, "smoothness": "infer"}
+    fit = jm.fit_spatial(panel(square, 2), square, **parts, **PAPER | {"draws": 20})
     found = {each.symbol: each for each in parameters(fit)}
     assert list(found) == ["α", "σ", "ρ", "σ_a", "σ/α"]
     assert all(each.low <= each.median <= each.high and each.words for each in found.values())
@@ -129,9 +124,7 @@ def test_parameters_have_intervals_and_words(square):
 def odd_judge(square):
     """Eight judges of 60 answers, the first of whom sees it the other way round, and a fit with attention."""
     data = panel(square, 1, n_judges=8, each=60)
-    return data, settled(
-        jm.fit_spatial(data, square, seed=1, attention=True, **SHORT | {"draws": 200}, as_in_paper=True)
-    )
+    return data, settled(jm.fit_spatial(data, square, attention=True, **PAPER | {"draws": 200}))
 
 
 def settled(fit):
@@ -150,7 +143,7 @@ def test_a_judge_the_other_way_round_is_told_apart(square, odd_judge):
     assert (kinds.loc[1:] <= SURE).all(axis=None), "nothing is said of the others, though short chains may flip some"
     assert not any(table["kind_note"])
     assert (table["attention_low"] <= table["attention"]).all()
-    differ = settled(jm.fit_spatial(data, square, seed=3, judges="differ", **SHORT | {"draws": 200}, as_in_paper=True))
+    differ = settled(jm.fit_spatial(data, square, judges="differ", **PAPER | {"seed": 3, "draws": 200}))
     seen = jm.judge_table(differ, data)
     assert seen["distance"].argmax() == 0
     assert seen["p_reversed"][0] > 0.7, "0.76 to 0.79 with seeds from 1 to 6"
@@ -204,20 +197,19 @@ def test_few_answers_accuse_nobody(monkeypatch):
 
 def test_reliability_says_what_another_panel_would_give(square):
     data = panel(square, 2)
-    told = jm.reliability(
-        jm.fit_spatial(data, square, seed=1, judges="differ", **SHORT, as_in_paper=True), data, seed=1, splits=4
-    )
+    fit = jm.fit_spatial(data, square, judges="differ", **PAPER)
+    told = jm.reliability(fit, data, seed=1, splits=4)
     assert 0 < told.another_panel < 1
     assert told.population == pytest.approx(told.bayes)
     assert "another panel of the same size" in told.note
-    alike = jm.fit_spatial(data, square, seed=1, **SHORT, as_in_paper=True)
+    alike = jm.fit_spatial(data, square, **PAPER)
     assert jm.reliability(alike, data, seed=1, splits=4).another_panel is None
 
 
 def test_the_scale_of_the_map_is_no_part_of_what_another_panel_would_give(square):
     """Draws of which every other has a map twice as large, α too: correlations do not see it."""
     data = panel(square, 0)
-    fit = jm.fit_spatial(data, square, seed=1, judges="differ", **SHORT, as_in_paper=True)
+    fit = jm.fit_spatial(data, square, judges="differ", **PAPER)
     draws = fit.posterior.assign(alpha2=fit.posterior["alpha2"] * 0 + float(np.median(fit.alpha)) ** 2)
     twice = np.where(np.arange(draws.sizes["draw"]) % 2, 2.0, 1.0)
     larger = draws.assign(

@@ -13,16 +13,13 @@ from judgemap.study.data.comparisons import Comparisons
 from judgemap.study.fit.record import NoteKind
 from judgemap.study.fit.settings import View
 
-SHORT = {"chains": 4, "warmup": 10, "draws": 40}
+SHORT = {"seed": 1, "chains": 4, "warmup": 10, "draws": 40, "as_in_paper": True}
 
 
-def tell(areas, rows, **more):
+def tell(areas, rows):
     """Rows are (judge, left, right, outcome)."""
-    place = {name: code for code, name in enumerate(areas.ids)}
     judge, left, right, outcome = zip(*rows, strict=True)
-    return Comparisons.from_words(
-        areas.ids, judge, [place[a] for a in left], [place[b] for b in right], outcome, **more
-    )
+    return Comparisons.from_words(areas.ids, judge, areas.index(left), areas.index(right), outcome)
 
 
 @pytest.fixture(scope="module")
@@ -40,18 +37,8 @@ def answers(square):
 
 @pytest.fixture(scope="module")
 def fit(answers, square):
-    return jm.fit_spatial(
-        answers,
-        square,
-        seed=1,
-        judges="differ",
-        side=True,
-        attention=True,
-        lapses=True,
-        smoothness="infer",
-        **SHORT,
-        as_in_paper=True,
-    )
+    parts = {"side": True, "attention": True, "lapses": True, "smoothness": "infer"}
+    return jm.fit_spatial(answers, square, judges="differ", **parts, **SHORT)
 
 
 def test_everything_is_named(fit):
@@ -76,9 +63,8 @@ def test_the_map_is_the_populations_unless_the_panels_is_asked_for(fit):
     assert panel.record.view is View.PANEL
     np.testing.assert_array_equal(panel.posterior["risk"], fit.posterior["panel_risk"])
     np.testing.assert_array_equal(panel.seen_by("population").risk, fit.risk)
-    np.testing.assert_allclose(
-        panel.choice_chances(np.array([0]), np.array([1])), fit.choice_chances(np.array([0]), np.array([1]))
-    )
+    pair = np.array([0]), np.array([1])
+    np.testing.assert_allclose(panel.choice_chances(*pair), fit.choice_chances(*pair))
     with pytest.raises(StudyError, match="there is no view 'panels'"):
         fit.seen_by("panels")
 
@@ -97,11 +83,8 @@ def test_the_mean_of_the_judges_maps_is_the_panels(fit):
 def test_a_folder_says_whose_view_it_is_and_reads_back(fit, tmp_path):
     folder = fit.save(fit.save(tmp_path / "results"))
     told = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
-    assert (told["view"], told["settings"]["judges"], told["data"]["ties"]) == (
-        "population",
-        "differ",
-        fit.record.data.ties,
-    )
+    kept = (told["view"], told["settings"]["judges"], told["data"]["ties"])
+    assert kept == ("population", "differ", fit.record.data.ties)
     again = jm.load_fit(folder)
     assert again.record == fit.record
     np.testing.assert_array_equal(again.risk, fit.risk)
@@ -121,10 +104,10 @@ def test_notes_count_ties_and_name_the_silent(fit):
 
 
 def test_ties_are_modelled_where_there_are_any(answers, square):
-    fit = jm.fit_standard(answers, square, seed=1, **SHORT, as_in_paper=True)
+    fit = jm.fit_standard(answers, square, **SHORT)
     assert fit.record.view is View.POOLED
     assert "theta" in fit.posterior
-    davidson = jm.fit_standard(answers, square, seed=1, ties="davidson", **SHORT, as_in_paper=True)
+    davidson = jm.fit_standard(answers, square, ties="davidson", **SHORT)
     assert abs(davidson.tie_chance.mean() - fit.tie_chance.mean()) < 0.15
     assert "nu" in davidson.posterior
     with pytest.raises(StudyError, match="one map for all judges"):
@@ -135,8 +118,8 @@ def test_ties_are_modelled_where_there_are_any(answers, square):
 
 def test_without_ties_nothing_changes(answers, square):
     decided = answers.where(answers.decided)
-    plain = jm.fit_spatial(decided, square, seed=1, **SHORT, as_in_paper=True)
-    left_out = jm.fit_spatial(answers, square, seed=1, ties="leave-out", **SHORT, as_in_paper=True)
+    plain = jm.fit_spatial(decided, square, **SHORT)
+    left_out = jm.fit_spatial(answers, square, ties="leave-out", **SHORT)
     assert left_out.settings.ties == "leave-out"
     np.testing.assert_array_equal(plain.risk, left_out.risk)
 
@@ -148,53 +131,28 @@ def test_checks_and_surprises_take_a_panel(fit, answers):
     assert (jm.surprising_answers(fit, answers, most=5)["probability"] <= 0.1).all()
 
 
-BAD = {
-    "one judge": ([("ann", "a", "b", "left"), ("ann", "b", "c", "right")], {"judges": "differ"}, "one judge ('ann')"),
-    "every answer a new judge": (
-        [("ann", "a", "b", "left"), ("bob", "b", "c", "right")],
-        {"judges": "differ"},
-        "each of the 2 answers has a different judge",
-    ),
-    "names missing": (
-        [("ann", "a", "b", "left"), ("", "b", "c", "right"), ("bob", "a", "c", "right")],
-        {"attention": True},
-        "attention: 1 of 3 answers do not name their judge",
-    ),
-    "no sides": (
-        [("ann", "a", "b", "left"), ("ann", "a", "c", "left"), ("bob", "b", "c", "left")],
-        {"side": True},
-        "side: no answer is 'right'",
-    ),
-    "all ties": (
-        [("ann", "a", "b", "tie"), ("bob", "b", "c", "tie")],
-        {"judges": "differ"},
-        "none of the 2 comparisons",
-    ),
-    "a judge without answers": (
-        [("ann", "a", "b", "left"), ("ann", "a", "c", "left"), ("bob", "b", "c", "skipped")],
-        {"judges": "differ"},
-        "all answers come from one judge",
-    ),
-    "no such choice": ([("ann", "a", "b", "left")], {"judges": "differ!"}, "there is no judges 'differ!'"),
-    "no truth value": ([("ann", "a", "b", "left")], {"side": "yes"}, "side must be true or false"),
-    "ties by Gibbs": (
-        [("ann", "a", "b", "left"), ("bob", "b", "c", "tie")],
-        {"ties": "model", "sampler": "gibbs"},
-        "--sampler gibbs is for one shared view without ties; leave it out",
-    ),
-    "judges by Gibbs": (
-        [("ann", "a", "b", "left"), ("bob", "b", "c", "right")],
-        {"judges": "differ", "sampler": "gibbs"},
-        "--sampler gibbs is for one shared view without ties; leave it out",
-    ),
-}
+DIFFER, BY_GIBBS = {"judges": "differ"}, "--sampler gibbs is for one shared view without ties; leave it out"
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_told_in_a_sentence(square, case):
-    rows, options, text = BAD[case]
+@pytest.mark.parametrize(
+    ("judges", "outcomes", "options", "text"),
+    [
+        (("ann", "ann"), ("left", "right"), DIFFER, "one judge ('ann')"),
+        (("ann", "bob"), ("left", "right"), DIFFER, "each of the 2 answers has a different judge"),
+        (("ann", "", "bob"), ("left", "right", "right"), {"attention": True}, "attention: 1 of 3 answers do not name"),
+        (("ann", "ann", "bob"), ("left", "left", "left"), {"side": True}, "side: no answer is 'right'"),
+        (("ann", "bob"), ("tie", "tie"), DIFFER, "none of the 2 comparisons"),
+        (("ann", "ann", "bob"), ("left", "left", "skipped"), DIFFER, "all answers come from one judge"),
+        (("ann",), ("left",), {"judges": "differ!"}, "there is no judges 'differ!'"),
+        (("ann",), ("left",), {"side": "yes"}, "side must be true or false"),
+        (("ann", "bob"), ("left", "tie"), {"sampler": "gibbs"}, BY_GIBBS),
+        (("ann", "bob"), ("left", "right"), {**DIFFER, "sampler": "gibbs"}, BY_GIBBS),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(square, judges, outcomes, options, text):
+    rows = zip(judges, "aba", "bcc", outcomes, strict=False)
     with pytest.raises(StudyError) as told:
-        jm.fit_spatial(tell(square, rows), square, seed=1, **options, **SHORT, as_in_paper=True)
+        jm.fit_spatial(tell(square, rows), square, **options, **SHORT)
     assert text in str(told.value)
     assert "\n" not in str(told.value)
 
@@ -214,9 +172,7 @@ def test_the_log_likelihood_is_that_of_each_judges_own_answers(square):
         map_of = -fit.views["judge_risk"][chain * 10 + draw, judge].astype(float)
         gap = map_of[data.left[answer]] - map_of[data.right[answer]]
         centre, reach = (int(samples[name][at][judge]) for name in ("centre", "reach"))
-        known = all(
-            abs(area - centre) <= reach for area in (data.left[answer], data.right[answer])
-        )  # they are in a row
+        known = all(abs(area - centre) <= reach for area in (data.left[answer], data.right[answer]))  # in a row
         eta = known * gap * samples["attention"][at][judge] + samples["side"][at][judge]
         left, right = (1 / (1 + np.exp(theta[at] - sign * eta)) for sign in (1, -1))
         lapse = samples["lapse"][at][judge]

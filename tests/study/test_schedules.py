@@ -7,12 +7,7 @@ import judgemap as jm
 from judgemap.core.design import designs
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.prior import communicability
-from judgemap.study.plan.schedules import (
-    DESIGNS,
-    known_around,
-    read_known,
-    read_weights,
-)
+from judgemap.study.plan.schedules import DESIGNS, known_around, read_known, read_weights
 
 FREE = jm.ListOptions(connected=False, balanced_sides=False, spacing=0)
 
@@ -79,7 +74,7 @@ def test_a_judge_is_asked_only_known_areas(ring):
     np.testing.assert_allclose(drawn.design.probability(0, 3), whole.probability(0, 3) / within)
 
 
-def test_planned_repeats_are_marked_and_swapped(ring):
+def test_planned_repeats_are_marked_and_swapped(ring, tmp_path):
     drawn = jm.schedule(ring, "uniform", 100, seed=1, options=jm.ListOptions(repeats=0.1, balanced_exposure=True))
     frame = drawn.to_frame()
     repeats = frame[frame["repeat_of"].notna()]
@@ -88,10 +83,6 @@ def test_planned_repeats_are_marked_and_swapped(ring):
     assert earlier["left"].tolist() == repeats["right"].tolist()
     assert earlier["right"].tolist() == repeats["left"].tolist()
     assert (repeats["repeat_of"].astype(int) < repeats["position"]).all()
-
-
-def test_repeats_survive_the_file(ring, tmp_path):
-    drawn = jm.schedule(ring, "uniform", 100, seed=1, options=jm.ListOptions(repeats=0.1))
     again = pd.read_csv(drawn.save(tmp_path / "schedule.csv"))
     np.testing.assert_array_equal(again["repeat_of"].fillna(0), drawn.repeat_of)
 
@@ -108,22 +99,25 @@ def test_a_design_of_ones_own(ring, tmp_path):
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ("area_a,area_b,weight\nw0,w1,0\nw1,w2,0\n", "weights.csv: all weights are zero"),
-        ("area_a,area_b,weight\nw0,w1,-1\n", "weights.csv line 2: '-1' is not a weight"),
-        ("area_a,area_b,weight\nw0,w1,nan\n", "weights.csv line 2: 'nan' is not a weight"),
-        ("area_a,area_b,weight\nw0,w1,many\n", "weights.csv line 2: 'many' is not a weight"),
-        ("area_a,area_b,weight\nw0,w0,1\n", "weights.csv line 2: 'w0' is paired with itself"),
-        ("area_a,area_b,weight\nw0,w1,1\nw1,w0,1\n", "weights.csv line 3: this pair appears more than once"),
-        ("area_a,area_b,weight\nw0,w99,1\n", "weights.csv line 2: area 'w99' is not"),
-        ("area_a,area_b,weight\nw0,Park,1\n", "weights.csv line 2: 2 areas are called 'Park'"),
-        ("area_a,area_b\nw0,w1\n", "weights.csv: there is no column 'weight'"),
+        ("area\nWard 99\n", "list.csv line 2: area 'Ward 99' is not"),
+        ("place\nw1\n", "list.csv: there is no column 'area'"),
+        ("area\n", "list.csv: there is a header but there are no rows"),
+        ("area_a,area_b,weight\nw0,w1,0\nw1,w2,0\n", "list.csv: all weights are zero"),
+        ("area_a,area_b,weight\nw0,w1,-1\n", "list.csv line 2: '-1' is not a weight"),
+        ("area_a,area_b,weight\nw0,w1,nan\n", "list.csv line 2: 'nan' is not a weight"),
+        ("area_a,area_b,weight\nw0,w1,many\n", "list.csv line 2: 'many' is not a weight"),
+        ("area_a,area_b,weight\nw0,w0,1\n", "list.csv line 2: 'w0' is paired with itself"),
+        ("area_a,area_b,weight\nw0,w1,1\nw1,w0,1\n", "list.csv line 3: this pair appears more than once"),
+        ("area_a,area_b,weight\nw0,w99,1\n", "list.csv line 2: area 'w99' is not"),
+        ("area_a,area_b,weight\nw0,Park,1\n", "list.csv line 2: 2 areas are called 'Park'"),
+        ("area_a,area_b\nw0,w1\n", "list.csv: there is no column 'weight'"),
     ],
 )
-def test_bad_weights(ring, tmp_path, table, sentence):
-    path = tmp_path / "weights.csv"
+def test_bad_weights_and_bad_lists_of_known_areas(ring, tmp_path, table, sentence):
+    path = tmp_path / "list.csv"
     path.write_text(table)
     with pytest.raises(jm.StudyError) as error:
-        read_weights(path, ring)
+        (read_weights if table.startswith("area_a") else read_known)(path, ring)
     assert str(error.value).startswith(sentence)
 
 
@@ -142,22 +136,6 @@ def test_known_areas_from_a_file(ring, tmp_path, column):
 
 
 @pytest.mark.parametrize(
-    ("table", "sentence"),
-    [
-        ("area\nWard 99\n", "knows.csv line 2: area 'Ward 99' is not"),
-        ("place\nw1\n", "knows.csv: there is no column 'area'"),
-        ("area\n", "knows.csv: there is a header but there are no rows"),
-    ],
-)
-def test_bad_lists_of_known_areas(ring, tmp_path, table, sentence):
-    path = tmp_path / "knows.csv"
-    path.write_text(table)
-    with pytest.raises(jm.StudyError) as error:
-        read_known(path, ring)
-    assert str(error.value).startswith(sentence)
-
-
-@pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         ({"pairs": 10}, "10 pairs cannot connect 12 areas; ask for at least 11"),
@@ -168,6 +146,8 @@ def test_bad_lists_of_known_areas(ring, tmp_path, table, sentence):
         ({"design": "principle"}, "there is no design 'principle' (did you mean 'principal'?)"),
         ({"design": "adaptive"}, "the adaptive design chooses each pair after the last answer, so it has no list"),
         ({"design": "optimal", "alpha": -1.0}, "α must be a positive number"),
+        ({"design": "uniform", "panel": (4, 0.7)}, "judges: only the optimal design takes account of judges"),
+        ({"design": "optimal", "panel": (4, 0.0)}, "judges: needs at least 1 judge"),
     ],
 )
 def test_mistakes_are_one_sentence(ring, arguments, sentence):
@@ -178,43 +158,30 @@ def test_mistakes_are_one_sentence(ring, arguments, sentence):
 
 
 def test_the_optimal_design_is_refused_on_a_large_map_at_once():
-    size = 2_001
-    areas = jm.Areas(
-        tuple(map(str, range(size))), tuple(map(str, range(size))), AreaGraph(size, [[i, i + 1] for i in range(2_000)])
-    )
-    with pytest.raises(
-        jm.StudyError, match="2,001 areas are too many: the optimal design can be computed for up to 2,000"
-    ):
+    ids = tuple(map(str, range(2_001)))
+    areas = jm.Areas(ids, ids, AreaGraph(2_001, [[i, i + 1] for i in range(2_000)]))
+    said = "2,001 areas are too many: the optimal design can be computed for up to 2,000"
+    with pytest.raises(jm.StudyError, match=said):
         jm.schedule(areas, "optimal", 3_000, seed=1)
     assert len(jm.schedule(areas, "uniform", 3_000, seed=1)) == 3_000
 
 
-def test_a_file_that_cannot_be_written(ring, tmp_path):
-    drawn = jm.schedule(ring, "uniform", 20, seed=1)
-    with pytest.raises(jm.StudyError, match="is a folder; name a file in it"):
-        drawn.save(tmp_path)
-    with pytest.raises(jm.StudyError, match="there is no folder"):
-        drawn.save(tmp_path / "nowhere" / "schedule.csv")
+@pytest.mark.parametrize(("path", "said"), [("", "is a folder; name a file"), ("nowhere/a.csv", "there is no folder")])
+def test_a_file_that_cannot_be_written(ring, tmp_path, path, said):
+    with pytest.raises(jm.StudyError, match=said):
+        jm.schedule(ring, "uniform", 20, seed=1).save(tmp_path / path)
 
 
 def test_a_core_design_is_taken_as_it_is(ring):
     assert jm.schedule(ring, designs.uniform(12), 20, seed=1).design.base == 1.0
 
 
-def test_a_panel_of_judges_who_differ_has_a_design_of_its_own(tmp_path):
-    (tmp_path / "edges.csv").write_text("area_a,area_b\n" + "".join(f"{i},{i + 1}\n" for i in range(1, 8)))
-    path = jm.read_edges(tmp_path / "edges.csv")
-    alone, shared = (jm.schedule(path, "optimal", 200, seed=1, panel=panel) for panel in (None, (4, 0.7)))
-    assert np.abs(probabilities(alone) - probabilities(shared)).max() > 0.001
-    with pytest.raises(jm.StudyError, match="only the optimal design takes account of judges"):
-        jm.schedule(path, "uniform", 20, seed=1, panel=(4, 0.7))
-    with pytest.raises(jm.StudyError, match="at least 1 judge"):
-        jm.schedule(path, "optimal", 20, seed=1, panel=(4, 0.0))
-
-
-def probabilities(drawn):
-    pairs = [(i, j) for i in range(8) for j in range(i)]
-    return np.array([float(drawn.design.probability(i, j)) for i, j in pairs])
+def test_a_panel_of_judges_who_differ_has_a_design_of_its_own():
+    ids = tuple("12345678")
+    row, pairs = jm.Areas(ids, ids, AreaGraph(8, [[i, i + 1] for i in range(7)])), np.triu_indices(8, 1)
+    both = (jm.schedule(row, "optimal", 200, seed=1, panel=panel) for panel in (None, (4, 0.7)))
+    alone, shared = (drawn.design.probability(*pairs) for drawn in both)
+    assert np.abs(alone - shared).max() > 0.001
 
 
 @pytest.mark.parametrize("design", ["principal", "optimal", "uniform"])
