@@ -1,14 +1,13 @@
-"""Compare pairs that adapt to the answers with random ones on a nation; write benchmarks/results/nation_pairs.json.
+"""Compare designs within what each judge knows with random pairs; write benchmarks/results/nation_pairs.json.
 
-    OMP_NUM_THREADS=1 python benchmarks/nation_pairs.py              32,844 areas; SOME districts adapt, by default 16
-    OMP_NUM_THREADS=1 python benchmarks/nation_pairs.py --quick      2,000 areas, all of whose districts adapt
+    OMP_NUM_THREADS=1 python benchmarks/nation_pairs.py              32,844 areas
+    OMP_NUM_THREADS=1 python benchmarks/nation_pairs.py --quick      2,000 areas
 
 A simulated nation: areas around random points, in districts of at most 130, with a truth drawn from `car`, α = 3. Every
-judge knows one district, and every pair lies within one, drawn as the server draws it: at random, or by its gain in a
-model of the district alone. On the large map only some districts adapt, because 33,000 areas would take an hour; the
-others answer random pairs in both cases. After so many answers for each area, the whole map is estimated from all
-answers together (the mode, α known). The error is the root mean square, over the areas of the districts that adapt, of
-estimate minus truth, both as differences from their district's mean: pairs within districts say no more.
+judge knows one district, and every pair lies within one, drawn as the server draws it: at random, by the district's
+optimal design, or by its gain in a model of the district alone. After so many answers for each area, the whole map is
+estimated from all answers together (the mode, α known). The error is the root mean square, over all areas, of estimate
+minus truth, both as differences from their district's mean: pairs within districts say no more.
 """
 
 import argparse
@@ -16,6 +15,7 @@ import json
 import platform
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +24,8 @@ from scipy.spatial import Delaunay
 from scipy.special import expit
 
 from judgemap.core.design import adaptive
-from judgemap.core.design.designs import compact_pieces, uniform
+from judgemap.core.design.designs import PairDesign, compact_pieces, uniform
+from judgemap.core.design.optimal import optimal
 from judgemap.core.model.car import IntrinsicCar, intrinsic_car
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.model.graph import AreaGraph
@@ -34,14 +35,16 @@ from judgemap.core.types import FloatArray, IntArray
 
 ROOT = Path(__file__).resolve().parents[1]
 ALPHA, DISTRICT = 3.0, 130
+PLANNED = 500
+"""How many answers the server plans a part's optimal design for: ten judges with fifty each."""
 CHECKS = (2, 4, 6)
 LONGER = (8, 10, 12)
-"""Random pairs go on for longer, so that they reach the error of adaptive ones."""
+"""Random pairs go on for longer, so that they reach the error of other ones."""
 
 
-def random_study(rng: np.random.Generator, truth: FloatArray, answers: int) -> IntArray:
-    """Ask about random pairs of a district; return winners and losers."""
-    pairs = uniform(len(truth)).draw(rng, answers)
+def fixed_study(rng: np.random.Generator, truth: FloatArray, answers: int, design: PairDesign) -> IntArray:
+    """Ask about pairs of a design that does not look at the answers; return winners and losers."""
+    pairs = design.draw(rng, answers)
     return np.where(answer(rng, pairs, truth)[:, None], pairs, pairs[:, ::-1])
 
 
@@ -74,8 +77,8 @@ def error(prior: sparse.csc_array, truth: FloatArray, answers: IntArray, distric
     return float(np.sqrt(np.concatenate([(each - each.mean()) ** 2 for each in away]).mean()))
 
 
-def measure(n_areas: int, some: int | None) -> dict[str, object]:
-    """Simulate the nation twice, and compare the errors in some of its districts, or in all."""
+def measure(n_areas: int) -> dict[str, object]:
+    """Simulate the nation with each design, and compare the errors."""
     rng = np.random.default_rng(1)
     points = rng.random((n_areas, 2))
     corners = Delaunay(points).simplices
@@ -85,45 +88,53 @@ def measure(n_areas: int, some: int | None) -> dict[str, object]:
     drawn = splu(prior, permc_spec="MMD_AT_PLUS_A").solve(car.root.T @ rng.standard_normal(car.root.shape[0]))
     truth = ALPHA * (drawn - drawn.mean())
     districts = compact_pieces(points, DISTRICT)
-    chosen = range(0, len(districts), max(1, len(districts) // some) if some else 1)[:some]
-    random = [district[random_study(rng, truth[district], LONGER[-1] * len(district))] for district in districts]
-    began, adapted = time.process_time(), list(random)
-    for number in chosen:
-        district = districts[number]
-        asked = adaptive_study(rng, truth[district], CHECKS[-1] * len(district), graph.among(district))
-        adapted[number] = district[asked]
-        print(f"district {number} of {len(districts)}, {time.process_time() - began:.0f} CPU s", flush=True)
+    asked: dict[str, list[IntArray]] = {"random": [], "optimal": [], "adaptive": []}
+    seconds = dict.fromkeys(asked, 0.0)
+    for number, district in enumerate(districts):
+        known, size, among = truth[district], len(district), graph.among(district)
+        for name, given in asked.items():
+            began = time.process_time()
+            if name == "adaptive":
+                pairs = adaptive_study(rng, known, CHECKS[-1] * size, among)
+            elif name == "optimal":
+                design = optimal(intrinsic_car(among), ALPHA, PLANNED)
+                pairs = fixed_study(rng, known, CHECKS[-1] * size, design)
+            else:
+                pairs = fixed_study(rng, known, LONGER[-1] * size, uniform(size))
+            given.append(district[pairs])
+            seconds[name] += time.process_time() - began
+        if number % 20 == 0:
+            print(
+                f"district {number} of {len(districts)}",
+                {name: round(each) for name, each in seconds.items()},
+                flush=True,
+            )
 
-    def error_after(answers: list[IntArray], each: int) -> float:
-        so_far = [one[: each * len(district)] for one, district in zip(answers, districts, strict=True)]
-        return error(prior / ALPHA**2, truth, np.concatenate(so_far), [districts[number] for number in chosen])
+    def error_after(name: str, each: int) -> float:
+        so_far = [one[: each * len(district)] for one, district in zip(asked[name], districts, strict=True)]
+        return error(prior / ALPHA**2, truth, np.concatenate(so_far), districts)
 
-    found = {
-        "adaptive": {each: error_after(adapted, each) for each in CHECKS},
-        "random": {each: error_after(random, each) for each in (*CHECKS, *LONGER)},
+    errors = {name: {each: error_after(name, each) for each in CHECKS} for name in asked}
+    errors["random"] |= {each: error_after("random", each) for each in LONGER}
+    so_many, so_large = np.array(list(errors["random"])), np.array(list(errors["random"].values()))
+    same = {
+        name: {each: float(np.interp(-value, -so_large, so_many)) for each, value in errors[name].items()}
+        for name in ("optimal", "adaptive")
     }
-    asked, errors = np.array(list(found["random"])), np.array(list(found["random"].values()))
-    same = {each: float(np.interp(-value, -errors, asked)) for each, value in found["adaptive"].items()}
-    return {
-        "areas": n_areas,
-        "districts": len(districts),
-        "adapting": len(chosen),
-        "errors": found,
-        "random_for_the_same": same,
-    }
+    return {"areas": n_areas, "districts": len(districts), "errors": errors, "random_for_the_same": same,
+            "cpu_seconds": seconds}  # fmt: skip
 
 
 def main() -> None:
     """Measure, print and write down."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="2,000 areas")
-    parser.add_argument("--some", type=int, default=16, help="how many districts adapt")
-    options = parser.parse_args()
-    quick = options.quick
-    found = measure(2_000, None) if quick else measure(32_844, options.some)
-    for each, value in found["errors"]["adaptive"].items():  # type: ignore[index]
-        random, same = found["errors"]["random"][each], found["random_for_the_same"][each]  # type: ignore[index]
-        print(f"{each:3} answers for each area: adaptive {value:.3f}, random {random:.3f}; random needs {same:.2f}")
+    quick = parser.parse_args().quick
+    found: dict[str, Any] = measure(2_000 if quick else 32_844)
+    for name, same in found["random_for_the_same"].items():
+        for each, value in found["errors"][name].items():
+            random = found["errors"]["random"][each]
+            print(f"{each} answers an area: {name} {value:.3f}, random {random:.3f}; random needs {same[each]:.2f}")
     if not quick:
         machine = f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}, one thread"
         text = json.dumps({"machine": machine} | found, indent=1) + "\n"

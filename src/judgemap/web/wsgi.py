@@ -1,9 +1,14 @@
 """The application as any WSGI server calls it, and as granian does, with threads reserved for judges."""
 
 import os
+from pathlib import Path
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.template.loader import get_template
+from django.template.utils import get_app_template_dirs
 from django.urls import get_resolver
+from django.utils.translation import override
 
 from judgemap.core.threads import one_thread
 from judgemap.web.server.database import use_pool
@@ -11,9 +16,21 @@ from judgemap.web.server.gateway import Gateway
 from judgemap.web.server.health import observer
 from judgemap.web.server.supervise import NO_WORKERS, SERVER, end_with_server
 
+
+def load_pages() -> None:
+    """Load every page and its templates, more than a second's work, before anybody waits for one."""
+    for language, _ in settings.LANGUAGES:
+        with override(language):
+            _ = get_resolver().reverse_dict
+    for folder in get_app_template_dirs("templates"):
+        if folder.is_relative_to(Path(__file__).parent):
+            for path in folder.rglob("*.html"):
+                get_template(str(path.relative_to(folder)))
+
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "judgemap.web.settings")
 application = get_wsgi_application()
-_ = get_resolver().url_patterns  # loads every page, which is the better part of a second, before anybody waits for one
+load_pages()
 one_thread()  # judges' requests come at the same time, and for their small matrices threads only wait for each other
 end_with_server()
 if NO_WORKERS in os.environ:

@@ -4,10 +4,13 @@ import asyncio
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from django.template import engines
 
+from judgemap.web import wsgi
 from judgemap.web.server import gateway
 from judgemap.web.server.gateway import Gateway, is_signed_in, make_environ
 
@@ -224,3 +227,12 @@ def test_an_application_that_breaks_down_is_answered():
         raise ValueError
 
     assert ask(scope_of(), Protocol(), broken).status == 500
+
+
+def test_every_template_is_compiled_before_anybody_comes():
+    (loader,) = engines["django"].engine.template_loaders
+    loader.reset()
+    wsgi.load_pages()
+    ours = Path(wsgi.__file__).parent
+    names = {str(path).partition("/templates/")[2] for path in ours.rglob("templates/**/*.html")}
+    assert {"judge/pair.html", "results/large_map.html"} <= names <= set(loader.get_template_cache)

@@ -111,6 +111,17 @@ def test_the_overview_knows_the_last_answer(owned, clients, judge, visit):
         assert summary["last_answer"] == Answer.objects.latest("answered_at").answered_at
 
 
+def test_the_overview_knows_the_last_answer_of_a_judge_who_marked_an_area_later(owned, clients, judge, visit):
+    other = visit()
+    for who in (other, judge):
+        who.answer("left")
+    Judge.objects.filter(name=other.name).update(busy_until=timezone.now() - timedelta(hours=1))
+    other.client.post(f"/j/{other.token}/areas", {"unknown": [str(i) for i in range(16)]})
+    summary = clients["owner"].get(f"/studies/{owned.slug}/").context["summary"]
+    last = Answer.objects.latest("answered_at")
+    assert (last.outcome, summary["last_answer"]) == ("unknown", last.answered_at)
+
+
 def test_a_researcher_sees_own_and_shared_studies_only(owned, clients):
     assert "Wards" in clients["owner"].get("/studies/").text
     shared = clients["teammate"].get("/studies/").text

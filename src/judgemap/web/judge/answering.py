@@ -339,4 +339,5 @@ def _store(judge: Judge, pair: Pair, before: Answer | None, given: GivenAnswer, 
             raise Refused("maximum")
     # An edit may lower the maximum below what this judge has already given, and those answers stay.
     judge.maximum = max(judge.study.version.maximum, judge.judged)
+    judge.busy_until = max(judge.busy_until or now, now)
     judge.save(update_fields=["judged", "maximum", "busy_until", "practice_left"])

@@ -369,16 +369,16 @@ def _large(
     seen: SeenMap, makers: Mapping[str, Callable[[], Layer]], asked: "Asked", page: str, inside: IntArray | None
 ) -> dict[str, object]:
     """Return what only a page of very many areas shows: a picture, and some rows of the table, all or of one region."""
-    chances = top_chances(seen.rows, seen.top)[int(asked.top.removeprefix("top"))]
-    there = range(len(seen.rows)) if inside is None else frozenset(inside.tolist())
-    wanted = [at for at in table_order(seen.rows, chances, asked) if at in there and asked.matches(seen.rows[at])]
+    rows, chances = seen.rows, makers[asked.top]().values
+    there = range(len(rows)) if inside is None else frozenset(inside.tolist())
+    wanted = [at for at in table_order(rows, chances, asked) if at in there and asked.matches(rows[at])]
     shown = Paginator(wanted, A_PAGE).get_page(page)
     return {
         "layer": makers[asked.layer](),
         "headings": headings(asked, clusters=False),
-        "lines": make_lines(seen.rows, list(shown), chances),
+        "lines": make_lines(rows, list(shown), chances),
         "shown": shown,
-        "n_areas": len(seen.rows),
+        "n_areas": len(rows),
         "address": f"&{seen.address}" if seen.address else "",
     }
 
@@ -442,8 +442,10 @@ class Asked:
 
     def matches(self, row: RiskRow) -> bool:
         """Say whether an area matches what was typed: part of its name or of its id."""
+        if not self.words:
+            return True
         words = self.words.casefold()
-        return not words or words in row["name"].casefold() or words in row["id"].casefold()
+        return words in row["name"].casefold() or words in row["id"].casefold()
 
 
 class Line(NamedTuple):

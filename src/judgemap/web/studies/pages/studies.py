@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, F, Max, Q, Sum
+from django.db.models import Count, Max, Q, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -35,6 +36,8 @@ from judgemap.web.studies.upload.drafts import ask_for_copy
 LONG = 8
 """A list with at least this many studies can be searched."""
 LONGEST_LOG = 500
+BUSY_FOR = timedelta(minutes=1)
+"""A judge's answers keep them busy for less than this, whatever the permitted pace."""
 
 
 class DeleteForm(StudyForm):
@@ -224,10 +227,13 @@ def summarise(study: Study) -> dict[str, object]:
         invited=Count("pk"),
         begun=Count("pk", filter=Q(judged__gt=0)),
         withdrawn=Count("pk", filter=Q(withdrawn_at__isnull=False)),
+        busy=Max("busy_until", filter=Q(judged__gt=0)),
         judged=Coalesce(Sum("judged"), 0),
     )
-    # A judge's last answer is to a pair at position ``judged`` or later; reading a million answers takes half a second.
-    latest = study.judges.filter(pairs__practice=False, pairs__position__gte=F("judged"))
+    # Nobody is busy for long after an answer, so few judges can have given the last one. To read a million answers
+    # takes half a second.
+    busy, answered = counts.pop("busy"), study.judges.filter(pairs__practice=False)
+    latest = answered.filter(busy_until__gte=busy - BUSY_FOR) if busy else answered
     return counts | {
         "areas": study.areas.count(),
         "edges": study.edges.filter(removed_in=None).count(),
