@@ -165,6 +165,14 @@ def bare_fit(bare_study):
     return settled(jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, chains=2, draws=200, as_in_paper=True))
 
 
+@pytest.fixture(scope="session")
+def fixed_fit(bare_fit):
+    """The same with α fixed at 3."""
+    draws = bare_fit.posterior.assign(alpha2=np.full_like(bare_fit.posterior["alpha2"], 9.0))
+    record = replace(bare_fit.record, settings=replace(bare_fit.settings, alpha=3.0))
+    return replace(bare_fit, posterior=draws, record=record)
+
+
 @pytest.fixture(scope="session", params=["map", "edge list"])
 def any_fit(request, fit, bare_fit):
     return fit if request.param == "map" else bare_fit

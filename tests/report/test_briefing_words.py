@@ -13,7 +13,7 @@ from judgemap.report.pages.briefing.methods import REFERENCES
 from judgemap.study.data.comparisons import Comparisons
 
 pytestmark = pytest.mark.usefixtures("undrawn")
-SHORT = {"seed": 1, "chains": 2, "draws": 60}
+SHORT = {"seed": 1, "chains": 2, "draws": 60, "as_in_paper": True}
 
 
 def compared(areas, pairs, **columns):
@@ -58,12 +58,10 @@ def test_the_sentences_count_as_the_table_does(fit):
 def test_two_areas_and_one_judge(ring, read_page, as_settled):
     two = jm.Areas(ring.ids[:2], ring.names[:2], AreaGraph(2, [[0, 1]]))
     data = compared(two, [(0, 1), (1, 0), (0, 1), (0, 1)])
-    fit = as_settled(jm.fit_spatial(data, two, alpha=2.0, **SHORT, as_in_paper=True))
+    fit = as_settled(jm.fit_spatial(data, two, alpha=2.0, **SHORT))
     asked, found, mind = front.sentences(fit)
-    assert (
-        asked
-        == "One judge compared two areas, four times in all, and said each time which of the two has the lower rate."
-    )
+    said_each_time = "said each time which of the two has the lower rate."
+    assert asked == f"One judge compared two areas, four times in all, and {said_each_time}"
     assert "the probability that it truly is the highest is" in found
     assert "we know least about" not in mind, "of two areas, both are known as well"
     told = read_page(briefing(fit, About(data=data)))
@@ -77,7 +75,7 @@ def test_two_areas_and_one_judge(ring, read_page, as_settled):
 def test_unnamed_judges(ring, read_page):
     pairs = [(0, k) for k in range(1, 6)] * 3
     data = compared(ring, pairs, judge=("",) * 15)
-    fit = jm.fit_standard(data, ring, alpha=2.0, **SHORT, as_in_paper=True)
+    fit = jm.fit_standard(data, ring, alpha=2.0, **SHORT)
     assert front.sentences(fit)[0].startswith("Judges compared six areas")
     told = read_page(briefing(fit, About(data=data)))
     assert "or how many judges there were" in told.words
@@ -85,29 +83,24 @@ def test_unnamed_judges(ring, read_page):
     assert not re.search(r"\bno judges|0 judges|nan", told.words)
 
 
-def test_areas_that_were_never_compared(ring):
+@pytest.mark.parametrize(("fit", "by"), [(jm.fit_spatial, "neighbours"), (jm.fit_standard, "the assumptions")])
+def test_areas_that_were_never_compared(ring, fit, by):
     data = compared(ring, [(0, 1), (1, 2), (0, 2)] * 8)
-    said = points_of(jm.fit_spatial(data, ring, alpha=2.0, **SHORT, as_in_paper=True))
-    few = said["Much about areas that were rarely compared"]
-    assert "Never compared, so placed by neighbours alone: Dogwood, Elm and Fir." in few
-    standard = points_of(jm.fit_standard(data, ring, alpha=2.0, **SHORT, as_in_paper=True))[
-        "Much about areas that were rarely compared"
-    ]
-    assert "placed by the assumptions alone" in standard
+    said = points_of(fit(data, ring, alpha=2.0, **SHORT))["Much about areas that were rarely compared"]
+    assert f"Never compared, so placed by {by} alone: Dogwood, Elm and Fir." in said
 
 
 def test_what_was_not_decided(ring, read_page):
     pairs = [(0, k) for k in range(1, 6)] * 4
     outcome = ("tie", "skipped", "unknown", "tie", *("left",) * 16)
     data = compared(ring, pairs, outcome=outcome)
-    fit = jm.fit_spatial(data, ring, alpha=2.0, **SHORT, as_in_paper=True)
-    assert "Of 20 pairs shown, 2 were skipped or not answered" in points_of(fit)["What judges left undecided"]
-    left_out = jm.fit_spatial(data, ring, ties="leave-out", alpha=2.0, **SHORT, as_in_paper=True)
-    assert "Of 20 pairs shown, 4 have no winner" in points_of(left_out)["What judges left undecided"]
+    heading = "What judges left undecided"
+    fit = jm.fit_spatial(data, ring, alpha=2.0, **SHORT)
+    assert "Of 20 pairs shown, 2 were skipped or not answered" in points_of(fit)[heading]
+    left_out = jm.fit_spatial(data, ring, ties="leave-out", alpha=2.0, **SHORT)
+    assert "Of 20 pairs shown, 4 have no winner" in points_of(left_out)[heading]
     assert "2 ties, 1 skipped, 1 without an answer" in read_page(briefing(fit, About(data=data))).words
-    assert "What judges left undecided" not in points_of(
-        jm.fit_spatial(compared(ring, pairs), ring, alpha=2.0, **SHORT, as_in_paper=True)
-    )
+    assert heading not in points_of(jm.fit_spatial(compared(ring, pairs), ring, alpha=2.0, **SHORT))
 
 
 def test_the_order_is_doubted_as_the_draws_do(fit):
@@ -122,7 +115,7 @@ def test_the_order_is_doubted_as_the_draws_do(fit):
 def test_names_from_right_to_left_are_fenced(ring, read_page, as_settled):
     names = ("حي السلام", *ring.names[1:])
     data = compared(ring, [(k, 0) for k in range(1, 6)] * 3)
-    fit = as_settled(jm.fit_spatial(data, replace(ring, names=names), alpha=2.0, **SHORT, as_in_paper=True))
+    fit = as_settled(jm.fit_spatial(data, replace(ring, names=names), alpha=2.0, **SHORT))
     assert f"\u2068{names[0]}\u2069 comes out with the highest risk" in front.sentences(fit)[1]
     told = read_page(briefing(fit))
     assert told.tables[0][1][1] == names[0]
@@ -177,6 +170,6 @@ def test_what_is_cited_is_listed_and_nothing_else(clustered, fit):
 
 def test_higher_rates_turn_the_words_round(bare_study):
     data = replace(bare_study.data, winner_is="higher")
-    fit = jm.fit_spatial(data, bare_study.areas, **SHORT, as_in_paper=True)
+    fit = jm.fit_spatial(data, bare_study.areas, **SHORT)
     assert "has the higher rate" in front.sentences(fit)[0]
     assert "risk is λ, centred" in methods.methods(fit)[0]

@@ -12,11 +12,6 @@ from judgemap.report.figures import fit as figures
 
 
 @pytest.fixture(scope="module")
-def fixed_fit(bare_study):
-    return jm.fit_spatial(bare_study.data, bare_study.areas, seed=1, alpha=3.0, chains=2, draws=50, as_in_paper=True)
-
-
-@pytest.fixture(scope="module")
 def table(fit, study):
     return jm.judge_table(fit, study.data)
 

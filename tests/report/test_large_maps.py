@@ -62,13 +62,8 @@ def test_the_town_is_drawn_larger_in_the_same_colours(country):
 
 @pytest.mark.usefixtures("small_is_large")
 def test_an_even_map_has_no_part_to_enlarge(country):
-    north = [place for place, name in enumerate(country.names) if name.startswith("North")]
-    even = jm.Areas(
-        tuple(country.ids[each] for each in north),
-        tuple(country.names[each] for each in north),
-        AreaGraph(len(north), []),
-        country.geometry.iloc[north],
-    )
+    north = sum(name.startswith("North") for name in country.names)
+    even = jm.Areas(country.ids[:north], country.names[:north], AreaGraph(north, []), country.geometry[:north])
     assert ground(even).insets == ()
 
 
@@ -104,9 +99,8 @@ def test_regions_come_first_each_with_its_highest_areas(in_sides):
 def test_a_briefing_begins_with_the_regions(in_sides, read_page):
     page = read_page(briefing(in_sides))
     first = by_region(in_sides).table["group"][0]
-    assert f"By side, {first} comes out with the highest mean risk" in page.words.replace("\u2068", "").replace(
-        "\u2069", ""
-    )
+    words = page.words.replace("\u2068", "").replace("\u2069", "")
+    assert f"By side, {first} comes out with the highest mean risk" in words
     assert page.tables[0][1][1] == first
     assert "Results by side" in page.headings
     assert "of 30 areas" in " ".join(image["alt"] for image in page.all("img"))
