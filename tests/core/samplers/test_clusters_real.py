@@ -3,10 +3,10 @@
 Limits: 4.5 standard errors, false alarm below 1e-4 a test.
 """
 
-import csv
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from judgemap.core.assess.partitions import convergence
@@ -27,17 +27,11 @@ PROTOTYPE = {"clusters": (3.6756, 0.0007), "variance": (7.2497, 0.0018)}
 Pólya-Gamma, six seeds each) with β = 1e-8, κ0 = a0 = b0 = 1, μ0 = 0."""
 
 
-def rows(path):
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="module")
 def study(nottinghamshire):
-    edges = [(int(row["area_a"]) - 1, int(row["area_b"]) - 1) for row in rows(nottinghamshire / "edges.csv")]
-    comparisons = rows(nottinghamshire / "comparisons.csv")
-    winners, losers = ([int(row[side]) - 1 for row in comparisons] for side in ("winner", "loser"))
-    prior = ClusterPrior(communicability_matrix(AreaGraph(76, edges)), a0=1.0, b0=1.0)
+    graph = AreaGraph(76, pd.read_csv(nottinghamshire / "edges.csv").to_numpy() - 1)
+    winners, losers = pd.read_csv(nottinghamshire / "comparisons.csv")[["winner", "loser"]].to_numpy().T - 1
+    prior = ClusterPrior(communicability_matrix(graph), a0=1.0, b0=1.0)
     return ClusterModel(count_pairs(winners, losers, 76), prior)
 
 

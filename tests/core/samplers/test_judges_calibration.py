@@ -138,7 +138,7 @@ def to_coordinates(target, panel):
         values["tie_chance"] = float(logit(values["tie_chance"]))
     q = np.zeros((target.size, 1))
     x = np.array([values[scale.name] for scale in target.scales])
-    q[part["scales"], 0] = linalg.solve_triangular(at.scale_factor, x - at.scale_mean, lower=True)
+    q[part["scales"], 0] = linalg.solve_triangular(at.known.scales.factor, x - at.known.scales.mean, lower=True)
     point = parameters(target, q)
     w = linalg.solve(at.V, panel.strengths)[:, None] / point.shared.alpha
     q[part["map"]] = (w - point.shared.map.centre) / point.shared.map.root
@@ -155,7 +155,7 @@ def to_coordinates(target, panel):
         q[part["attention"]] = (w - point.attention.centre) / point.attention.root
     if target.model.parts.lapses:
         z = -ndtri_exp(LAPSE_REST * np.log1p(-panel.lapse))[:, None]  # the inverse of `lapse_rate`
-        q[part["lapses"]] = (z - at.lapse_mean) / at.lapse_sd
+        q[part["lapses"]] = (z - at.known.lapse_mean) / at.known.lapse_sd
     q[: len(shear)] -= shear @ q[part["scales"]]
     return q
 

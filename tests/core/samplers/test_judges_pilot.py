@@ -129,8 +129,8 @@ def test_scales_are_also_drawn_by_slices_if_few_answers_leave_them_open(answers,
     panel = draw_panel(rng, MAP, FixedVariance(4.0), Parts(), 8)
     counts = simulate_panel(rng, panel, None, np.full(8, answers))
     target, _ = hmc.build_target(PanelModel(counts, MAP, HalfNormal(5.0), DIFFER))
-    sd = np.linalg.norm(target.coordinates.scale_factor, axis=1)
-    assert sd[1] > hmc.WIDE_VIEWS, "uncertain in both: the logarithm of nearly nothing"
+    sd = target.coordinates.known.scales.sds()
+    assert sd["log_disagreement"] > hmc.WIDE_VIEWS, "uncertain in both: the logarithm of nearly nothing"
     assert hmc.is_wide(target) is wide
 
 

@@ -4,9 +4,8 @@ The figures came from a Pólya-Gamma sampler written apart from this code; its o
 tolerance.
 """
 
-import csv
-
 import numpy as np
+import pandas as pd
 import pytest
 from synthetic import delaunay_map, draw_panel, simulate_panel
 
@@ -28,14 +27,11 @@ ELSEWHERE = {"map": (24.7, 6.9, 1.06, 0.84), "independent": (16.7, 9.9, 1.13, 1.
 
 @pytest.fixture(scope="module")
 def study(nottinghamshire):
-    def rows(name):
-        with (nottinghamshire / name).open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
-
-    graph = AreaGraph(76, [(int(row["area_a"]) - 1, int(row["area_b"]) - 1) for row in rows("edges.csv")])
-    table = rows("comparisons.csv")
-    judge, winner, loser = ([int(row[name]) - 1 for row in table] for name in ("judge", "winner", "loser"))
-    counts = count_judged(judge, winner, loser, [1] * len(table), n_areas=76, n_judges=12, sides=False)
+    graph = AreaGraph(76, pd.read_csv(nottinghamshire / "edges.csv").to_numpy() - 1)
+    judge, winner, loser = (
+        pd.read_csv(nottinghamshire / "comparisons.csv")[["judge", "winner", "loser"]].to_numpy().T - 1
+    )
+    counts = count_judged(judge, winner, loser, np.ones_like(judge), n_areas=76, n_judges=12, sides=False)
     return counts, communicability(graph)
 
 

@@ -37,8 +37,9 @@ def bent(parts, chains=5):
     """Make a target whose coordinates swell, dim and shear."""
     target, _ = hmc.first_coordinates(study(parts, 8))
     at, bend = target.coordinates, np.full(len(target.scales), 0.2)
+    known = replace(at.known, scales=at.known.scales._replace(swell=bend, dim=-bend))
     shear = 0.1 * np.random.default_rng(3).standard_normal(at.shear.shape)
-    target = replace(target, coordinates=replace(at, swell=bend, dim=-bend, shear=shear))
+    target = replace(target, coordinates=replace(at, known=known, shear=shear))
     if not parts.smoothness:
         return target
     rng = np.random.default_rng(4)
@@ -188,7 +189,9 @@ def test_catches_a_slope_that_forgets_how_views_follow_the_map(in_double):
 def test_coordinates_shear_until_scales_stand_alone():
     """Slopes of map and views along the scales: a fifth of what they are without the shear, or less."""
     target, _ = hmc.first_coordinates(study(PARTS["views"], 24))
-    target = replace(target, coordinates=replace(target.coordinates, scale_factor=0.3 * np.eye(2)))
+    at = target.coordinates
+    known = replace(at.known, scales=at.known.scales._replace(factor=0.3 * np.eye(2)))
+    target = replace(target, coordinates=replace(at, known=known))
 
     def lean(target):
         q, step = target.noise(np.random.default_rng(5), 400), np.zeros((target.size, 1))

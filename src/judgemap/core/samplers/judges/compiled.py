@@ -56,104 +56,6 @@ def complete(views: Views, n_areas: int, w: FloatArray, noise: FloatArray, first
         noise[k] += by_area
 
 
-@within
-def see(  # noqa: C901, PLR0913, PLR0917 - called once per look
-    met: Met,
-    views: Views,
-    M: FloatArray,
-    seen: Effects,
-    strengths: FloatArray,
-    sigma: FloatArray,
-    dimmed: FloatArray,
-    q: FloatArray,
-    placed: Placed,
-) -> FloatArray:
-    """Place the views, w = σr/P + q/√P with r = r₀ − dMλ, and return the differences e = X(λ + σGw) of all rows."""
-    chains = strengths.shape[1]
-    e = np.empty((len(met.above), chains))
-    for k in range(len(met.row_starts) - 1):
-        areas = met.areas[met.area_starts[k] : met.area_starts[k + 1]]
-        view, end = views.starts[k], views.starts[k + 1]
-        own = np.empty((len(areas), chains))
-        for i in range(len(areas)):
-            for c in range(chains):
-                own[i, c] = strengths[areas[i], c]
-        if end > view:
-            by_area, by_view = own.astype(M.dtype), np.empty((end - view, chains), M.dtype)
-            np.dot(M[views.cells[k] : views.cells[k + 1]].reshape((end - view, len(areas))), by_area, by_view)
-            for j in range(end - view):
-                r, g = seen.r[view + j, 0], seen.g[view + j, 0]
-                for c in range(chains):
-                    root = 1 / math.sqrt(1 + dimmed[c] * g * sigma[c] * sigma[c])
-                    centre = root * root * sigma[c] * (r - dimmed[c] * by_view[j, c])
-                    w = q[view + j, c] * root + centre
-                    placed.root[view + j, c] = root
-                    placed.centre[view + j, c] = centre
-                    placed.w[view + j, c] = w
-                    by_view[j, c] = sigma[c] * w
-            np.dot(views.G[views.cells[k] : views.cells[k + 1]].reshape((len(areas), end - view)), by_view, by_area)
-            for i in range(len(areas)):
-                for c in range(chains):
-                    own[i, c] += by_area[i, c]
-        for row in range(met.row_starts[k], met.row_starts[k + 1]):
-            above, below = met.above[row], met.below[row]
-            for c in range(chains):
-                e[row, c] = own[above, c] - own[below, c]
-    return e
-
-
-@within
-def pull(  # noqa: C901, PLR0913, PLR0917 - likewise
-    met: Met,
-    views: Views,
-    M: FloatArray,
-    seen: Effects,
-    sigma: FloatArray,
-    dimmed: FloatArray,
-    q: FloatArray,
-    placed: Placed,
-    to_e: FloatArray,
-    slope: FloatArray,
-    to_strengths: FloatArray,
-) -> FloatArray:
-    """From the slope in e: write that in q, add that in λ, and return those in log σ² and log d."""
-    chains = to_e.shape[1]
-    to_scale = np.zeros((2, chains))
-    for k in range(len(met.row_starts) - 1):
-        areas = met.areas[met.area_starts[k] : met.area_starts[k + 1]]
-        view, end = views.starts[k], views.starts[k + 1]
-        own = np.zeros((len(areas), chains))
-        for row in range(met.row_starts[k], met.row_starts[k + 1]):
-            above, below = met.above[row], met.below[row]
-            for c in range(chains):
-                own[above, c] += to_e[row, c]
-                own[below, c] -= to_e[row, c]
-        if end > view:
-            by_area, by_view = own.astype(M.dtype), np.empty((end - view, chains), M.dtype)
-            np.dot(views.G[views.cells[k] : views.cells[k + 1]].reshape((len(areas), end - view)).T, by_area, by_view)
-            for j in range(end - view):
-                r, g = seen.r[view + j, 0], seen.g[view + j, 0]
-                for c in range(chains):
-                    w, root, centre = placed.w[view + j, c], placed.root[view + j, c], placed.centre[view + j, c]
-                    direct = sigma[c] * by_view[j, c]
-                    to_w = direct - w
-                    rooted = to_w * root
-                    base = root * (-rooted * (q[view + j, c] * root / 2 + centre) - root / 2)
-                    spread = sigma[c] * sigma[c] * dimmed[c] * g * base
-                    to_scale[0, c] += (direct * w + to_w * centre) / 2 + spread
-                    to_scale[1, c] += spread + to_w * (centre - root * root * sigma[c] * r)
-                    slope[view + j, c] = rooted
-                    by_view[j, c] = rooted * root * sigma[c] * dimmed[c]
-            np.dot(M[views.cells[k] : views.cells[k + 1]].reshape((end - view, len(areas))).T, by_view, by_area)
-            for i in range(len(areas)):
-                for c in range(chains):
-                    own[i, c] -= by_area[i, c]
-        for i in range(len(areas)):
-            for c in range(chains):
-                to_strengths[areas[i], c] += own[i, c]
-    return to_scale
-
-
 class Posterior(NamedTuple):
     """A `JudgesTarget`, laid out for compiled code."""
 
@@ -207,7 +109,7 @@ SCALES = "log_variance", "log_disagreement", "tie_chance", "lean", "log_side", "
 
 def build_posterior(target: JudgesTarget) -> Posterior:
     """Lay out a target for compiled code."""
-    model, at, layout = target.model, target.coordinates, target.layout
+    model, at, layout, known = target.model, target.coordinates, target.layout, target.coordinates.known
     parts, answers, nothing = model.parts, target.layout.answers, np.empty(0)
     half, excess, ties, counts = nothing, nothing, 0.0, np.empty((3, 0))
     if isinstance(answers, Wins):
@@ -217,8 +119,8 @@ def build_posterior(target: JudgesTarget) -> Posterior:
     else:
         half = (answers.first + answers.second)[:, 0] / 2
         excess = answers.first[:, 0] - half
-    names = [scale.name for scale in target.scales]
-    variance, reach = model.variance, parts.reach
+    names, variance, reach = known.scales.names, model.variance, parts.reach
+    at_rest = np.log(variance.value) if isinstance(variance, FixedVariance) else 0.0
     return Posterior(
         layout.met,
         at.views,
@@ -227,21 +129,21 @@ def build_posterior(target: JudgesTarget) -> Posterior:
         at.V,
         at.strengths,
         at.fade,
-        at.swell,
-        at.dim,
+        known.scales.swell,
+        known.scales.dim,
         at.shear,
-        at.scale_mean,
-        np.ascontiguousarray(at.scale_factor),  # as SciPy leaves it, all would be compiled again
+        known.scales.mean,
+        np.ascontiguousarray(known.scales.factor),  # as SciPy leaves it, all would be compiled again
         np.array([scale.numbers for scale in target.scales]).reshape(-1, 3),
         np.array([names.index(name) if name in names else -1 for name in SCALES]),
-        np.array([np.log(variance.value) if isinstance(variance, FixedVariance) else 0.0, at.log_disagreement]),
+        np.array([at_rest, known.scales.means().get("log_disagreement", 0.0)]),
         half,
         excess,
         ties,
-        at.side,
+        known.side,
         layout.x[:, 0],
-        at.attention,
-        np.hstack([at.lapse_mean, at.lapse_sd]).T.copy() if parts.lapses else np.empty((2, 0)),
+        known.attention,
+        np.hstack([known.lapse_mean, known.lapse_sd]).T.copy() if parts.lapses else np.empty((2, 0)),
         counts,
         parts.ties is TieRule.DAVIDSON,
         layout.first,
@@ -250,6 +152,86 @@ def build_posterior(target: JudgesTarget) -> Posterior:
         np.empty((0, 0)) if reach is None else reach.log_prior,
         np.empty((0, 0, 0)) if target.factor is None else target.factor,
     )
+
+
+@within
+def see(at: Posterior, shared: Common, placed: Placed) -> FloatArray:  # noqa: C901 - judge by judge, in one pass
+    """Place the views, w = σr/P + q/√P with r = r₀ − dMλ, and return the differences e = X(λ + σGw) of all rows."""
+    met, views, M, q = at.met, at.views, at.M, shared.q[len(at.V) :]
+    strengths, sigma, dimmed, chains = shared.strengths, shared.sigma, shared.dimmed, len(shared.sigma)
+    e = np.empty((len(met.above), chains))
+    for k in range(len(met.row_starts) - 1):
+        areas = met.areas[met.area_starts[k] : met.area_starts[k + 1]]
+        view, end = views.starts[k], views.starts[k + 1]
+        own = np.empty((len(areas), chains))
+        for i in range(len(areas)):
+            for c in range(chains):
+                own[i, c] = strengths[areas[i], c]
+        if end > view:
+            by_area, by_view = own.astype(M.dtype), np.empty((end - view, chains), M.dtype)
+            np.dot(M[views.cells[k] : views.cells[k + 1]].reshape((end - view, len(areas))), by_area, by_view)
+            for j in range(end - view):
+                r, g = at.seen.r[view + j, 0], at.seen.g[view + j, 0]
+                for c in range(chains):
+                    root = 1 / math.sqrt(1 + dimmed[c] * g * sigma[c] * sigma[c])
+                    centre = root * root * sigma[c] * (r - dimmed[c] * by_view[j, c])
+                    w = q[view + j, c] * root + centre
+                    placed.root[view + j, c] = root
+                    placed.centre[view + j, c] = centre
+                    placed.w[view + j, c] = w
+                    by_view[j, c] = sigma[c] * w
+            np.dot(views.G[views.cells[k] : views.cells[k + 1]].reshape((len(areas), end - view)), by_view, by_area)
+            for i in range(len(areas)):
+                for c in range(chains):
+                    own[i, c] += by_area[i, c]
+        for row in range(met.row_starts[k], met.row_starts[k + 1]):
+            above, below = met.above[row], met.below[row]
+            for c in range(chains):
+                e[row, c] = own[above, c] - own[below, c]
+    return e
+
+
+@within
+def pull(  # noqa: C901 - likewise
+    at: Posterior, point: Point, to_e: FloatArray, slope: FloatArray, to_strengths: FloatArray
+) -> FloatArray:
+    """From the slope in e: write that in q, add that in λ, and return those in log σ² and log d."""
+    met, views, M, q, placed = at.met, at.views, at.M, point.shared.q[len(at.V) :], point.views
+    sigma, dimmed, chains = point.shared.sigma, point.shared.dimmed, to_e.shape[1]
+    to_scale = np.zeros((2, chains))
+    for k in range(len(met.row_starts) - 1):
+        areas = met.areas[met.area_starts[k] : met.area_starts[k + 1]]
+        view, end = views.starts[k], views.starts[k + 1]
+        own = np.zeros((len(areas), chains))
+        for row in range(met.row_starts[k], met.row_starts[k + 1]):
+            above, below = met.above[row], met.below[row]
+            for c in range(chains):
+                own[above, c] += to_e[row, c]
+                own[below, c] -= to_e[row, c]
+        if end > view:
+            by_area, by_view = own.astype(M.dtype), np.empty((end - view, chains), M.dtype)
+            np.dot(views.G[views.cells[k] : views.cells[k + 1]].reshape((len(areas), end - view)).T, by_area, by_view)
+            for j in range(end - view):
+                r, g = at.seen.r[view + j, 0], at.seen.g[view + j, 0]
+                for c in range(chains):
+                    w, root, centre = placed.w[view + j, c], placed.root[view + j, c], placed.centre[view + j, c]
+                    direct = sigma[c] * by_view[j, c]
+                    to_w = direct - w
+                    rooted = to_w * root
+                    base = root * (-rooted * (q[view + j, c] * root / 2 + centre) - root / 2)
+                    spread = sigma[c] * sigma[c] * dimmed[c] * g * base
+                    to_scale[0, c] += (direct * w + to_w * centre) / 2 + spread
+                    to_scale[1, c] += spread + to_w * (centre - root * root * sigma[c] * r)
+                    slope[view + j, c] = rooted
+                    by_view[j, c] = rooted * root * sigma[c] * dimmed[c]
+            np.dot(M[views.cells[k] : views.cells[k + 1]].reshape((end - view, len(areas))).T, by_view, by_area)
+            for i in range(len(areas)):
+                for c in range(chains):
+                    own[i, c] -= by_area[i, c]
+        for i in range(len(areas)):
+            for c in range(chains):
+                to_strengths[areas[i], c] += own[i, c]
+    return to_scale
 
 
 @within
@@ -432,9 +414,9 @@ def parameters(at: Posterior, q: FloatArray) -> Point:
     shared, chains, judges = common(at, q), q.shape[1], len(at.met.row_starts) - 1
     lean, siding, attending = at.place[3], at.place[4], at.place[5]
     x, until = shared.x, len(at.shear)
-    own = shared.q[len(at.V) : until]
-    views = Placed(np.empty(own.shape), np.empty(own.shape), np.empty(own.shape))
-    e = see(at.met, at.views, at.M, at.seen, shared.strengths, shared.sigma, shared.dimmed, own, views)
+    size = until - len(at.V), chains
+    views = Placed(np.empty(size), np.empty(size), np.empty(size))
+    e = see(at, shared, views)
     each = (judges, chains)
     sides = Placed(np.zeros(each), np.ones(each), np.zeros(each))
     attentions = Placed(np.zeros(each), np.ones(each), np.zeros(each))
@@ -602,19 +584,7 @@ def look(at: Posterior, q: FloatArray, residual: FloatArray, height: bool) -> Fl
             residual[until : until + judges] = to_attention
             to_x[attending] += to_scales[1]
     scaled, to_strengths = np.empty((n, chains)), np.zeros((n, chains))
-    to_both = pull(
-        at.met,
-        at.views,
-        at.M,
-        at.seen,
-        shared.sigma,
-        shared.dimmed,
-        slanted[n:sheared],
-        point.views,
-        to_e,
-        residual[n:sheared],
-        to_strengths,
-    )
+    to_both = pull(at, point, to_e, residual[n:sheared], to_strengths)
     np.dot(at.V.T, to_strengths, scaled)
     for c in range(chains):
         to_tau = to_upsilon = along = 0.0

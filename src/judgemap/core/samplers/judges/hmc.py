@@ -9,7 +9,7 @@ those, effects are placed without trajectories, by draws from the coordinates th
 judges is left to place the scales precisely.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +35,7 @@ from judgemap.core.samplers.judges.target import (
     Point,
     Roughness,
     Scale,
+    ScalesKnown,
     Summary,
     begin,
     coordinates,
@@ -265,23 +266,18 @@ def is_wide(target: JudgesTarget) -> bool:
         return False
     if target.model.parts.attention:
         return True
-    names, at = [scale.name for scale in target.scales], target.coordinates
-    sd = dict(zip(names, np.linalg.norm(at.scale_factor, axis=1), strict=True))
-    mean = dict(zip(names, at.scale_mean, strict=True))
+    mean, sd = target.coordinates.known.scales.means(), target.coordinates.known.scales.sds()
     if sd.get("log_variance", 0.0) > WIDE:
         return True
     if sd.get("log_disagreement", 0.0) <= WIDE_VIEWS:
         return False
-    return bool(mean["log_disagreement"] + 2 * sd["log_disagreement"] > mean.get("log_variance", np.inf) - 1)
+    return mean["log_disagreement"] + 2 * sd["log_disagreement"] > mean.get("log_variance", np.inf) - 1
 
 
 def may_vanish(target: JudgesTarget) -> bool:
     """Whether σ² is known, but not so well that it cannot be nearly nothing."""
-    sd = np.linalg.norm(target.coordinates.scale_factor, axis=1)
-    names = [scale.name for scale in target.scales]
-    if target.model.parts.reach is not None or "log_disagreement" not in names:
-        return False
-    return bool(MAY_VANISH < sd[names.index("log_disagreement")] <= WIDE_VIEWS)
+    sd = target.coordinates.known.scales.sds().get("log_disagreement", 0.0)
+    return target.model.parts.reach is None and MAY_VANISH < sd <= WIDE_VIEWS
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
@@ -383,9 +379,9 @@ def turn_round(
 
 def _back(target: JudgesTarget, q: FloatArray, x: Arrays, w: dict[str, FloatArray]) -> FloatArray:
     """Return the coordinates of these scales and effects; the others are those of q."""
-    at, part, q = target.coordinates, target.sections, q.copy()
+    at, known, part, q = target.coordinates, target.coordinates.known.scales, target.sections, q.copy()
     values = np.array([x[scale.name] for scale in target.scales])
-    q[part["scales"]] = linalg.solve_triangular(at.scale_factor, values - at.scale_mean[:, None], lower=True)
+    q[part["scales"]] = linalg.solve_triangular(known.factor, values - known.mean[:, None], lower=True)
     # The centre of the map depends on the scales, and that of the views on the map.
     upright = replace(target, coordinates=replace(at, shear=np.zeros_like(at.shear)))
     placed = parameters(upright, q).shared.map
@@ -524,16 +520,10 @@ def _place_many(rng: np.random.Generator, target: JudgesTarget, views: Views) ->
     # A scale of judges' effects is known the better the more judges there are, α² only as well as there are areas.
     fewer = np.sqrt(some.layout.n_judges / target.layout.n_judges)
     narrower = np.array([1.0 if scale.name == "log_variance" else fewer for scale in target.scales])
-    known = some.coordinates
-    at = replace(
-        target.coordinates,
-        scale_mean=known.scale_mean,
-        scale_factor=narrower[:, None] * known.scale_factor,
-        swell=known.swell,
-        dim=known.dim,
-        log_disagreement=known.log_disagreement,
-    )
-    target = replace(target, coordinates=at)
+    scales = some.coordinates.known.scales
+    scales = scales._replace(factor=narrower[:, None] * scales.factor)
+    at = target.coordinates
+    target = replace(target, coordinates=replace(at, known=replace(at.known, scales=scales)))
     before, after = REFINEMENTS
     for draws in before:
         target = refined(rng, target, views, draws)
@@ -561,8 +551,8 @@ def refined(rng: np.random.Generator, target: JudgesTarget, views: Views, draws:
     """
     at, chains = target.coordinates, pilot_width(target)
     seen = [_observed(target, parameters(target, target.noise(rng, chains))) for _ in range(draws)]
-    names = ("scale_mean", "scale_factor", "swell", "dim", "log_disagreement", "lapse_mean", "lapse_sd")
-    known = replace(_summary(target, seen, None), **{name: getattr(at, name) for name in names})
+    kept = {name: getattr(at.known, name) for name in ("scales", "lapse_mean", "lapse_sd")}
+    known = replace(_summary(target, seen, None), **kept)
     return replace(target, coordinates=coordinates(target.layout, at.V @ at.Q.T, views, known))
 
 
@@ -638,11 +628,13 @@ def first_target(model: PanelModel, layout: Layout, views: Views) -> JudgesTarge
         attention=Effects(layout.sum_by_judge(e * score), layout.sum_by_judge(e**2 * weight)),
         lapse_mean=judges,
         lapse_sd=judges + 1.0,
-        scale_mean=starts,
-        scale_factor=np.diag([tie_sd if scale.name == "tie_chance" else FIRST_SCALE_SD for scale in chosen]),
-        swell=np.zeros(len(chosen)),
-        dim=np.zeros(len(chosen)),
-        log_disagreement=_named(chosen, starts, "log_disagreement"),
+        scales=ScalesKnown(
+            names=tuple(scale.name for scale in chosen),
+            mean=starts,
+            factor=np.diag([tie_sd if scale.name == "tie_chance" else FIRST_SCALE_SD for scale in chosen]),
+            swell=np.zeros(len(chosen)),
+            dim=np.zeros(len(chosen)),
+        ),
         precision=_first_precision(model.covariance) if parts.smoothness else None,
     )
     return JudgesTarget(model, layout, chosen, _place(model, layout, views, known))
@@ -725,7 +717,7 @@ def _size(at: Common) -> FloatArray:
 
 def _summary(target: JudgesTarget, draws: list[dict[str, FloatArray]], precision: FloatArray | None) -> Summary:
     mean = {name: np.mean([draw[name].mean(axis=1, keepdims=True) for draw in draws], axis=0) for name in draws[0]}
-    at, x = target.coordinates, np.concatenate([draw["scales"] for draw in draws], axis=1)
+    at, x = target.coordinates.known, np.concatenate([draw["scales"] for draw in draws], axis=1)
     covariance = np.atleast_2d(np.cov(x)).astype(np.float64) if len(x) else np.zeros((0, 0))
     side, attention, lapse_sd = at.side, at.attention, at.lapse_sd
     if "side" in mean:
@@ -751,17 +743,15 @@ def _summary(target: JudgesTarget, draws: list[dict[str, FloatArray]], precision
         attention=attention,
         lapse_mean=mean.get("lapse", at.lapse_mean),
         lapse_sd=lapse_sd,
-        scale_mean=centres,
-        scale_factor=factor,
-        swell=np.clip(steep[:, 0] / max(size.mean(), 0.1), -1.0, 1.0),
-        dim=np.clip(DIMMER * steep[:, 1], -1.0, 1.0),
-        log_disagreement=_named(target.scales, centres, "log_disagreement"),
+        scales=ScalesKnown(
+            at.scales.names,
+            mean=centres,
+            factor=factor,
+            swell=np.clip(steep[:, 0] / max(size.mean(), 0.1), -1.0, 1.0),
+            dim=np.clip(DIMMER * steep[:, 1], -1.0, 1.0),
+        ),
         precision=precision,
     )
-
-
-def _named(chosen: tuple[Scale, ...], values: Iterable[float], name: str) -> float | None:
-    return next((float(value) for scale, value in zip(chosen, values, strict=True) if scale.name == name), None)
 
 
 def sample_panel(

@@ -92,6 +92,26 @@ class Placed(NamedTuple):
     """s r/P."""
 
 
+class ScalesKnown(NamedTuple):
+    """What is known of the scales, x = mean + factor · q, and how the map varies with them."""
+
+    names: tuple[str, ...]
+    mean: FloatArray
+    factor: FloatArray
+    swell: FloatArray
+    """δ: how the size of the map varies, beyond what the linear terms say."""
+    dim: FloatArray
+    """How the logarithm of the weights varies."""
+
+    def means(self) -> dict[str, float]:
+        """Return the means by name."""
+        return dict(zip(self.names, self.mean.tolist(), strict=True))
+
+    def sds(self) -> dict[str, float]:
+        """Return the standard deviations by name."""
+        return dict(zip(self.names, np.linalg.norm(self.factor, axis=1).tolist(), strict=True))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
     """What is known of the posterior: means over draws, of rows (rows, 1), of judges (judges, 1), of scales.
@@ -106,13 +126,7 @@ class Summary:
     attention: Effects
     lapse_mean: FloatArray
     lapse_sd: FloatArray
-    scale_mean: FloatArray
-    scale_factor: FloatArray
-    swell: FloatArray
-    """How the size of the map varies with the scales, beyond what the linear terms say."""
-    dim: FloatArray
-    """How the logarithm of the weights varies with the scales."""
-    log_disagreement: float | None
+    scales: ScalesKnown
     precision: FloatArray | None
     """K⁻¹ of a typical map, if its smoothness is inferred."""
 
@@ -127,23 +141,12 @@ class Coordinates:
     strengths: Effects
     fade: FloatArray
     """γ: how fast the information about the map fades as σ² grows."""
-    swell: FloatArray
-    """δ, one entry per scale."""
-    dim: FloatArray
-    """The same for log d."""
-    log_disagreement: float
-    """log σ̂²."""
     views: Views
     M: FloatArray
     """How the views follow the map, (coordinate, area met), one judge's after another."""
     seen: Effects
     """r at λ = 0, and g, for all views."""
-    side: Effects
-    attention: Effects
-    lapse_mean: FloatArray
-    lapse_sd: FloatArray
-    scale_mean: FloatArray
-    scale_factor: FloatArray
+    known: Summary
     shear: FloatArray
     """How the centres of all other coordinates move with those of the scales."""
 
@@ -171,7 +174,7 @@ def coordinates(layout: Layout, factor: FloatArray, views: Views, known: Summary
     weight = known.weight
     linear = weight * known.difference + known.score
     turned, M, seen = _diagonal_views(layout, views, weight[:, 0], linear[:, 0])
-    upsilon = 0.0 if known.log_disagreement is None else known.log_disagreement
+    upsilon = known.scales.means().get("log_disagreement", 0.0)
     S, faded, pull = _information(layout, turned, M, weight[:, 0], linear[:, 0], seen, upsilon)
     g, Q = linalg.eigh(factor.T @ S @ factor)
     V, g = factor @ Q, np.maximum(g, 0.0)
@@ -182,19 +185,11 @@ def coordinates(layout: Layout, factor: FloatArray, views: Views, known: Summary
         Q=Q,
         strengths=Effects((V.T @ pull)[:, None], g[:, None]),
         fade=fade[:, None],
-        swell=known.swell,
-        dim=known.dim,
-        log_disagreement=upsilon,
         views=turned,
         M=M,
         seen=seen,
-        side=known.side,
-        attention=known.attention,
-        lapse_mean=known.lapse_mean,
-        lapse_sd=known.lapse_sd,
-        scale_mean=known.scale_mean,
-        scale_factor=known.scale_factor,
-        shear=np.zeros((layout.n_areas + turned.size, len(known.scale_mean))),
+        known=known,
+        shear=np.zeros((layout.n_areas + turned.size, len(known.scales.mean))),
     )
 
 
