@@ -60,14 +60,14 @@ class Recovery(NamedTuple):
 def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
     """Compare a fit with the risk that its data were simulated from; only differences in risk count."""
     truth = _centred(fit, true_risk)
-    low, middle, high = _columns(fit, "risk_low", "risk_median", "risk_high")
+    low, middle, high = fit.areas[["risk_low", "risk_median", "risk_high"]].to_numpy().T
     return Recovery(pearson(middle, truth), (low <= truth) & (truth <= high))
 
 
 def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = None) -> Picture:
     """Draw each area's estimate with its 95 % interval against the risk that its data were simulated from."""
     truth, recovered = _centred(fit, true_risk), recovery(fit, true_risk)
-    low, middle, high = _columns(fit, "risk_low", "risk_median", "risk_high")
+    low, middle, high = fit.areas[["risk_low", "risk_median", "risk_high"]].to_numpy().T
     with drawing(300, axes=ax) as (figure, [axes]):
         draw_diagonal(axes, low, truth, high)
         labels = ("interval contains the truth", "interval misses it")
@@ -265,17 +265,13 @@ def _scalars(fit: Fit) -> dict[str, FloatArray]:
     return {name: fit.posterior[key].astype(np.float64) for name, key in known.items()}
 
 
-def _columns(fit: Fit, *names: str) -> list[FloatArray]:
-    return [fit.areas[name].to_numpy() for name in names]
-
-
 def _highest(fit: Fit, top: int, *columns: str) -> tuple[list[str], FloatArray, FloatArray, FloatArray]:
     """Return the names of the areas of highest risk, and three columns of the table of areas for them."""
     if top < 1:
         raise StudyError(f"show at least one area, not {top}")
-    order = fit.order[:top]
-    low, middle, high = (values[order] for values in _columns(fit, *columns))
-    return [fit.map.names[area] for area in order], low, middle, high
+    highest = fit.areas.iloc[fit.order[:top]]
+    low, middle, high = highest[list(columns)].to_numpy().T
+    return highest["name"].tolist(), low, middle, high
 
 
 def _centred(fit: Fit, true_risk: ArrayLike) -> FloatArray:

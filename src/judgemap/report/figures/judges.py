@@ -1,7 +1,5 @@
 """Pictures of the judges: times, sides, mean squares, and agreement with the others."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,7 +7,7 @@ from matplotlib.axes import Axes
 from judgemap.errors import StudyError
 from judgemap.report.figures.picture import BLUE, DASHED, INK, MISSED, SMALL, Picture, draw_rows, drawing
 from judgemap.report.words.text import listed
-from judgemap.study.assess.judges import time_histogram
+from judgemap.study.assess.judges import time_histogram, unlike_the_others
 from judgemap.study.data.comparisons import Comparisons
 
 MOST, MOST_TIMES = 40, 12
@@ -48,7 +46,7 @@ def left_shares(table: pd.DataFrame) -> Picture:
         raise StudyError("sides were not recorded (no answer is 'right'), so there is no share of left choices to draw")
     off = (shown["left_low"] > 0.5) | (shown["left_high"] < 0.5)
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
-        draw_rows(axes, *_columns(shown, "judge", "left_share", "left_low", "left_high"), odd=off)
+        draw_rows(axes, shown["judge"], *shown[["left_share", "left_low", "left_high"]].to_numpy().T, odd=off)
         axes.axvline(0.5, **DASHED)
         axes.set(xlabel="share of left choices, with 95 % interval", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][off].tolist())
@@ -63,7 +61,7 @@ def mean_squares(table: pd.DataFrame) -> Picture:
     if not len(shown):
         raise StudyError("there is only one judge, so the answers cannot be compared with others")
     infit, outfit = (np.clip(shown[name].to_numpy(), 0.1, 30.0) for name in ("infit", "outfit"))
-    odd = (shown["infit_z"].to_numpy() > 3.3) & (shown["infit"].to_numpy() > 1.2)
+    odd = unlike_the_others(shown).to_numpy()
     size = np.clip(2 * np.sqrt(shown["decided"].to_numpy()), 4, 14)
     with drawing(270) as (figure, [axes]):
         for line in (axes.axvline, axes.axhline):
@@ -88,7 +86,8 @@ def agreement(table: pd.DataFrame) -> Picture:
         raise StudyError("there is only one judge, so agreement with others cannot be drawn")
     below = shown["agreement_high"] < shown["agreement_expected"]
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
-        draw_rows(axes, *_columns(shown, "judge", "agreement", "agreement_low", "agreement_high"), odd=below)
+        ends = shown[["agreement", "agreement_low", "agreement_high"]].to_numpy().T
+        draw_rows(axes, shown["judge"], *ends, odd=below)
         rows = np.arange(len(shown), 0, -1)
         axes.plot(shown["agreement_expected"], rows, "|", color=INK, markersize=10, markeredgewidth=1.5)
         axes.set(xlabel="share of answers that match the other judges", xlim=(-0.02, 1.02))
@@ -104,10 +103,6 @@ def _most(table: pd.DataFrame) -> pd.DataFrame:
     """Keep the judges with the most answers, in the table's order."""
     kept = np.sort(np.argsort(-table["decided"].to_numpy(), kind="stable")[:MOST])
     return table.iloc[kept]
-
-
-def _columns(table: pd.DataFrame, *names: str) -> list[Any]:
-    return [table[name].to_numpy() for name in names]
 
 
 def _log_axes(axes: Axes) -> None:

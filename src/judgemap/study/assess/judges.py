@@ -303,6 +303,11 @@ RARE = 0.0005
 """The probability of being pointed out for any other reason by chance: that of 3.3 standard deviations."""
 
 
+def unlike_the_others(table: "pd.DataFrame") -> "pd.Series":
+    """Say which judges' answers are further from the others' than chance explains, by enough to matter."""
+    return (table["infit_z"] > FAR) & (table["infit"] > 1.2)
+
+
 def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
     """Say, in one sentence each, what a researcher should look at in each judge's answers; for most, nothing.
 
@@ -310,8 +315,8 @@ def stands_out(table: "pd.DataFrame") -> dict[str, list[str]]:
     matter; fewer than 1 % of such judges are pointed out at all. Outfit is not used, because a single slip can make it
     large. Not to know an area is no reason.
     """
-    usual = float(table["seconds_median"].median())
-    return {row["judge"]: list(_sentences(row, usual)) for row in table.to_dict("records")}
+    usual, rows = float(table["seconds_median"].median()), table.assign(unlike=unlike_the_others(table))
+    return {row["judge"]: list(_sentences(row, usual)) for row in rows.to_dict("records")}
 
 
 def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
@@ -322,7 +327,7 @@ def _sentences(row: dict[Any, Any], usual: float) -> Iterator[str]:
             f"Disagreed with the other judges in {100 * (1 - row['agreement']):.0f} % of answers: perhaps the question "
             "was read the other way round."
         )
-    elif row["infit_z"] > FAR and row["infit"] > 1.2 and not told:
+    elif row["unlike"] and not told:
         yield f"Answers are further from the other judges' than chance explains (infit {row['infit']:.2f}; 1 is usual)."
     if abs(row["left_share"] - 0.5) * 2 * np.sqrt(row["decided"]) > 3.3 and abs(row["left_share"] - 0.5) > 0.1:
         side = "left" if row["left_share"] > 0.5 else "right"

@@ -9,7 +9,6 @@ import pandas as pd
 
 from judgemap.core.assess import partitions as clustering
 from judgemap.core.assess.partitions import Between, minimise_binder, minimise_vi, order_by_risk
-from judgemap.core.model.clusters import ClusterPrior
 from judgemap.core.model.counts import PairCounts
 from judgemap.core.samplers.clusters.kernel import ClusterModel
 from judgemap.core.samplers.diagnostics import GOOD_RHAT
@@ -189,16 +188,13 @@ def run_clusters(data: Comparisons, decided: PairCounts, areas: Areas, run: Run)
     moving = {name: each for name, each in scalars.items() if np.ptp(each) > 0}
     diagnostics = diagnose(areas.names, sampling, moving, seconds)
     chances = clustering.cluster_counts(labels.reshape(-1, len(areas)))
+    notes, parts = data_notes(data, counts, areas, "clusters"), int(prior.parts().max()) + 1
+    if parts > 1:
+        notes += (Note(NoteKind.PARTS, f"The map is in {parts:,} parts: no cluster spans two of them."),)
     record = begin_record(data, counts, areas, run, (draws, seconds))(
-        notes=(*data_notes(data, counts, areas, "clusters"), *_parts_note(prior)),
+        notes=notes,
         diagnostics=replace(diagnostics, clusters=clustering.convergence(labels, log_posterior)),
         n_clusters={k: round(float(chance), 6) for k, chance in enumerate(chances) if chance > 0},
     )
     made = ClusterFit(areas, samples, named_statistics(draws), named_pairs(areas, counts), record)
     return made.remembering(sampling=sampling)
-
-
-def _parts_note(prior: ClusterPrior) -> list[Note]:
-    n_parts = int(prior.parts().max()) + 1
-    text = f"The map is in {n_parts:,} parts: no cluster spans two of them."
-    return [Note(NoteKind.PARTS, text)] if n_parts > 1 else []

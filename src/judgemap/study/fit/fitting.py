@@ -341,20 +341,17 @@ def finish(sampled: Sampled, data: Comparisons, areas: Areas) -> Fit:
         tie_chance = np.median(draws["tie_chance"]) if rule is TieRule.RAO_KUPPER else np.zeros(())
         risk = samples["risk"].reshape(-1, len(areas))
         notes += tuple(differ_note(data, risk, C, settings.seed, tie_chance))
+    if silent:
+        text = f"The fit says nothing about judges who never answered left, right or tie: {quoted(silent, most=5)}."
+        notes = (Note(NoteKind.SILENT_JUDGES, text), *notes)
     record = begin_record(data, pairs, areas, run, (draws, seconds))(
         correlation=Correlation(prior.name, prior.length),
-        notes=(*data_notes(data, pairs, areas, settings.model), *silent_note(silent), *notes),
+        notes=(*data_notes(data, pairs, areas, settings.model), *notes),
         diagnostics=diagnose(areas.names, sampling, scalars, seconds),
         view=settings.view,
     )
     made = Fit(areas, samples, named_statistics(draws), named_pairs(areas, pairs), record, views)
     return made.remembering(sampling=sampling)
-
-
-def silent_note(silent: tuple[str, ...]) -> list[Note]:
-    """Name the judges of whom the fit says nothing."""
-    text = f"The fit says nothing about judges who never answered left, right or tie: {quoted(silent, most=5)}."
-    return [Note(NoteKind.SILENT_JUDGES, text)] if silent else []
 
 
 def with_effects(fit: Fit, rest: Covariance, Z: FloatArray) -> Fit:

@@ -300,22 +300,17 @@ def begin_record(
         seconds=seconds,
         winner_is=data.winner_is,
         why=run.why,
-        data=data_facts(data, counts, areas),
+        data=DataFacts(
+            sha256=data.digest(),
+            areas=len(areas),
+            shown=len(data),
+            comparisons=counts.total,
+            pairs=len(counts.n),
+            judges=len(data.per_judge()),
+            ties=int(counts.ties.sum()),
+        ),
         versions=versions(),
         bridges=areas.bridges,
-    )
-
-
-def data_facts(data: Comparisons, counts: PairCounts, areas: Areas) -> DataFacts:
-    """Summarise the data of a fit."""
-    return DataFacts(
-        sha256=data.digest(),
-        areas=len(areas),
-        shown=len(data),
-        comparisons=counts.total,
-        pairs=len(counts.n),
-        judges=len(data.per_judge()),
-        ties=int(counts.ties.sum()),
     )
 
 

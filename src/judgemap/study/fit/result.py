@@ -248,21 +248,10 @@ class Fit(Displayed):
         """One row per judge and area: risk as this judge sees it, and its 95 % interval."""
         import pandas as pd
 
-        risk = self._judge_risk()
-        low, middle, high = np.quantile(risk, [0.025, 0.5, 0.975], axis=0)
-        judges, areas = risk.shape[1:]
-        return pd.DataFrame(
-            {
-                "judge": np.repeat(np.array(self.judges, dtype=object), areas),
-                "id": list(self.map.ids) * judges,
-                "name": list(self.map.names) * judges,
-                "risk_median": middle.ravel(),
-                "risk_mean": risk.mean(axis=0).ravel(),
-                "risk_sd": risk.std(axis=0, ddof=1).ravel(),
-                "risk_low": low.ravel(),
-                "risk_high": high.ravel(),
-            }
-        )
+        self._check_judge_maps()
+        maps = [self.judge_map(judge).assign(judge=judge) for judge in self.judges]
+        of_risk = [name for name in self.areas if name.startswith("risk_")]
+        return pd.concat(maps, ignore_index=True)[["judge", "id", "name", *of_risk]]
 
     def judge_map(self, judge: str) -> "pd.DataFrame":
         """Return the table `areas` as one judge sees it.
@@ -277,17 +266,16 @@ class Fit(Displayed):
         pandas.DataFrame
             One row per area.
         """
+        self._check_judge_maps()
         check_known("judge", judge, self.judges)
-        return self._table(self._judge_risk()[:, self.judges.index(judge)])
+        return self._table(self.views["judge_risk"][:, self.judges.index(judge)].astype(np.float64))
 
-    def _judge_risk(self) -> FloatArray:
-        """Draws of every judge's map, (samples, judges, areas)."""
+    def _check_judge_maps(self) -> None:
         if not self.has_judge_maps:
             many = "there are too many judges to keep a map for each"
             raise StudyError(
                 f"this fit has no map for each judge: {many if self.settings.differ else 'it treats judges as alike'}"
             )
-        return self.views["judge_risk"].astype(np.float64)
 
     def known_areas(self) -> FloatArray:
         """Return how likely each judge is to know each area, (judges, areas); 1 without ``reach``.
