@@ -41,14 +41,20 @@ def shapefile(tmp_path: Path, frame: geopandas.GeoDataFrame, name: str = "wards"
     return folder / f"{name}.shp"
 
 
-def geojson(tmp_path: Path, *geometries: dict[str, object] | None) -> Path:
-    features = [
-        {"type": "Feature", "properties": {"id": f"W{row}"}, "geometry": geometry}
-        for row, geometry in enumerate(geometries, start=1)
-    ]
-    path = tmp_path / "wards.geojson"
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
-    return path
+@pytest.fixture
+def read(tmp_path):
+    """Write a table, or outlines as GeoJSON has them, and read the areas of the file."""
+
+    def written(what, **how):
+        if isinstance(what, geopandas.GeoDataFrame):
+            what.to_file(tmp_path / "wards.gpkg")
+            return read_areas(tmp_path / "wards.gpkg", **how)
+        rows = enumerate(what, start=1)
+        features = [{"type": "Feature", "properties": {"id": f"W{row}"}, "geometry": each} for row, each in rows]
+        (tmp_path / "wards.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+        return read_areas(tmp_path / "wards.geojson", **how)
+
+    return written
 
 
 BOW_TIE = shapely.Polygon([(3000, 0), (4000, 1000), (4000, 0), (3000, 1000)])
@@ -127,30 +133,21 @@ def test_a_shapefile_without_its_table_is_numbered(tmp_path):
     assert "numbered from 1" in areas.notes[0]
 
 
-def test_columns_are_chosen_or_guessed(tmp_path):
-    path = tmp_path / "wards.gpkg"
-    wards(gss=["E1", "E2"], WD23CD=["W1", "W2"], WD23NM=["Castle", "Trent"]).to_file(path)
-    assert read_areas(path, id="gss", name="WD23CD").names == ("W1", "W2")
-    assert read_areas(path).notes == (
+def test_columns_are_chosen_or_guessed(read):
+    frame = wards(gss=["E1", "E2"], WD23CD=["W1", "W2"], WD23NM=["Castle", "Trent"])
+    assert read(frame, id="gss", name="WD23CD").names == ("W1", "W2")
+    assert read(frame).notes == (
         "The ids appear to be in the column 'WD23CD'.",
         "The names appear to be in the column 'WD23NM'.",
     )
+    assert read(wards(code=["a", "b", "a"])).ids == ("1", "2", "3")
+    assert read(wards(code=[1.0, 2.0, 3.0]), id="code").ids == ("1", "2", "3"), "whole numbers"
 
 
-def test_whole_numbers_with_a_gap_are_still_whole_numbers(tmp_path):
-    """A column of integers in which one is missing is read as floats."""
-    wards(code=[1, None, 3], name=["a", "b", "c"]).to_file(tmp_path / "wards.gpkg")
-    with pytest.raises(StudyError, match=r"wards\.gpkg: the column 'code' has no id in row 2;"):
-        read_areas(tmp_path / "wards.gpkg", id="code")
-    wards(code=[1.0, 2.0, 3.0]).to_file(tmp_path / "wards.gpkg")
-    assert read_areas(tmp_path / "wards.gpkg", id="code").ids == ("1", "2", "3")
-
-
-def test_an_outline_that_crosses_itself_is_repaired_and_keeps_its_neighbours(tmp_path):
+def test_an_outline_that_crosses_itself_is_repaired_and_keeps_its_neighbours(read):
     frame = wards(code=["W1", "W2", "W3", "W4", "W5"], name=["a", "b", "c", "Bow", "e"])
     frame.loc[3, "geometry"] = BOW_TIE
-    frame.to_file(tmp_path / "wards.gpkg")
-    areas = read_areas(tmp_path / "wards.gpkg", id="code", name="name")
+    areas = read(frame, id="code", name="name")
     assert areas.notes == ("Outlines that crossed themselves were repaired: 'Bow'.",)
     assert areas.graph.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
     assert areas.geometry.is_valid.all()
@@ -158,25 +155,22 @@ def test_an_outline_that_crosses_itself_is_repaired_and_keeps_its_neighbours(tmp
     assert areas.geometry.iloc[3].area == pytest.approx(0.5e6)
 
 
-def test_rings_that_are_not_closed_are_closed(tmp_path):
-    square = [[0, 0], [1, 0], [1, 1], [0, 1]]
-    other = [[1, 0], [2, 0], [2, 1], [1, 1], [1, 0]]
-    path = geojson(tmp_path, {"type": "Polygon", "coordinates": [square]}, {"type": "Polygon", "coordinates": [other]})
-    areas = read_areas(path, id="id", name="id")
+def test_rings_that_are_not_closed_are_closed(read):
+    rings = [[0, 0], [1, 0], [1, 1], [0, 1]], [[1, 0], [2, 0], [2, 1], [1, 1], [1, 0]]
+    areas = read([{"type": "Polygon", "coordinates": [ring]} for ring in rings], id="id", name="id")
     assert areas.geometry.iloc[0].equals(shapely.box(0, 0, 1, 1))
     assert areas.notes == ("Some outlines did not end where they started; they were closed.",)
 
 
-def test_islands_are_joined_or_left_apart_and_both_are_said(tmp_path):
+def test_islands_are_joined_or_left_apart_and_both_are_said(read):
     frame = wards(code=["1", "2", "3", "4", "5"], name=["a", "b", "c", "Isle", "Skerry"])
     frame.geometry = [shapely.box(x, 0, x + 1000, 1000) for x in (0, 1000, 2000, 6500, 8000)]
-    frame.to_file(tmp_path / "wards.gpkg")
-    joined = read_areas(tmp_path / "wards.gpkg", id="code", name="name")
+    joined = read(frame, id="code", name="name")
     assert joined.bridges == (Bridge("4", "5", 0.5), Bridge("4", "3", 3.5))
     assert joined.graph.edges.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
     isle = "'Isle' borders nothing outside its part of the map, so it was joined to the nearest area"
     assert joined.notes == (f"{isle}, 'Skerry', 0.50 km away.", f"{isle}, 'c', 3.50 km away.")
-    apart = read_areas(tmp_path / "wards.gpkg", id="code", name="name", bridge="none")
+    apart = read(frame, id="code", name="name", bridge="none")
     assert apart.graph.edges.tolist() == [[0, 1], [1, 2]]
     assert apart.bridges == ()
     assert apart.notes == (
@@ -185,14 +179,13 @@ def test_islands_are_joined_or_left_apart_and_both_are_said(tmp_path):
     )
 
 
-def test_edges_by_hand_come_before_bridges(tmp_path):
+def test_edges_by_hand_come_before_bridges(read, tmp_path):
     frame = wards()
     frame.geometry = [shapely.box(x, 0, x + 1000, 1000) for x in (0, 1000, 5000)]
-    frame.to_file(tmp_path / "wards.gpkg")
     ferry = tmp_path / "ferries.csv"
     ferry.write_text("area_a,area_b,operator\nSherwood,W1,x\nW1,W3,y\n")
     for extra in (ferry, str(ferry), [("W1", "W3")], [["Castle", "Sherwood"]]):
-        areas = read_areas(tmp_path / "wards.gpkg", id="code", name="name", extra_edges=extra)
+        areas = read(frame, id="code", name="name", extra_edges=extra)
         assert areas.graph.edges.tolist() == [[0, 1], [0, 2]]
         assert areas.bridges == ()
         assert "Edges were added by hand: " in areas.notes[0]
@@ -212,20 +205,18 @@ def test_edges_by_hand_come_before_bridges(tmp_path):
         ("a,b\nW1,W2\n", r"^ferries\.csv: there is no column 'area_a'.*; the columns are 'a', 'b'"),
     ],
 )
-def test_what_is_wrong_with_edges_by_hand(tmp_path, extra, sentence):
-    wards().to_file(tmp_path / "wards.gpkg")
+def test_what_is_wrong_with_edges_by_hand(read, tmp_path, extra, sentence):
     if isinstance(extra, str):
         (tmp_path / "ferries.csv").write_text(extra)
         extra = tmp_path / "ferries.csv"
     with pytest.raises(StudyError, match=sentence):
-        read_areas(tmp_path / "wards.gpkg", id="code", name="name", extra_edges=extra)
+        read(wards(), id="code", name="name", extra_edges=extra)
 
 
-def test_borders_that_do_not_meet_at_all_are_suspected(tmp_path):
+def test_borders_that_do_not_meet_at_all_are_suspected(read):
     frame = wards(id=list(range(30)))
     frame.geometry = frame.geometry.buffer(-20, join_style="mitre")
-    frame.to_file(tmp_path / "wards.gpkg")
-    areas = read_areas(tmp_path / "wards.gpkg")
+    areas = read(frame)
     assert len(areas.bridges) == 29
     assert areas.notes[-2] == "9 more areas were joined to their nearest area in the same way."
     assert areas.notes[-1].startswith("So many parts suggest that the borders in the file do not meet")
@@ -253,13 +244,12 @@ def test_metres_in_a_geojson_file_that_means_degrees(tmp_path):
     assert "The coordinates were read as EPSG:27700, where the file says WGS 84." in areas.notes
 
 
-def test_degrees_in_a_file_that_says_metres_are_doubted(tmp_path):
+def test_degrees_in_a_file_that_says_metres_are_doubted(read):
     frame = wards(id=[1, 2])
     frame.geometry = [shapely.box(-1.2, 52.9, -1.1, 53.0), shapely.box(-1.1, 52.9, -1.0, 53.0)]
-    frame.to_file(tmp_path / "wards.gpkg")
     doubt = r"The coordinates (x -1.2 … -1, y 52.9 … 53) look like degrees, which OSGB36 / British National Grid does"
-    assert any(note.startswith(doubt) for note in read_areas(tmp_path / "wards.gpkg").notes)
-    assert not any("degrees" in note for note in read_areas(tmp_path / "wards.gpkg", crs=4326).notes)
+    assert any(note.startswith(doubt) for note in read(frame).notes)
+    assert not any("degrees" in note for note in read(frame, crs=4326).notes)
 
 
 @pytest.mark.parametrize(
@@ -323,73 +313,54 @@ def test_a_table_without_outlines(tmp_path):
         read_areas(tmp_path / "wards.gpkg")
 
 
-def test_columns_that_do_not_exist_and_ids_that_are_not_one_each(tmp_path):
-    path = tmp_path / "wards.gpkg"
-    wards(code=["a", "b", "a"], name=["x", "y", "z"]).to_file(path)
-    with pytest.raises(
-        StudyError, match=r"^wards\.gpkg: there is no column 'Code' \(did you mean 'code'\?\); .* 'code', 'name'$"
-    ):
-        read_areas(path, id="Code")
-    with pytest.raises(StudyError, match=r"^wards\.gpkg: the column 'code' has the same id more than once: 'a'"):
-        read_areas(path, id="code")
-    assert read_areas(path).ids == ("1", "2", "3")
+SQUARE = shapely.geometry.mapping(shapely.box(0, 0, 1, 1))
+POINT, LINE = {"type": "Point", "coordinates": [0, 0]}, {"type": "LineString", "coordinates": [[0, 0], [1, 1]]}
+TWICE, GAP = wards(code=["a", "b", "a"], name=["x", "y", "z"]), wards(code=[1, None, 3], name=["a", "b", "c"])
 
 
-@pytest.mark.parametrize(
-    ("shape", "kind"),
-    [
-        ({"type": "Point", "coordinates": [0, 0]}, "Point"),
-        ({"type": "LineString", "coordinates": [[0, 0], [1, 1]]}, "LineString"),
-    ],
-)
-def test_points_and_lines_are_no_areas(tmp_path, shape, kind):
-    square = shapely.geometry.mapping(shapely.box(0, 0, 1, 1))
-    with pytest.raises(StudyError, match=rf"the file holds {kind} features, not polygons"):
-        read_areas(geojson(tmp_path, shape, shape))
-    with pytest.raises(StudyError, match=r"these areas are not polygons: 'W2'; remove them"):
-        read_areas(geojson(tmp_path, square, shape))
-
-
-def test_areas_without_outlines_are_named(tmp_path):
-    square = shapely.geometry.mapping(shapely.box(0, 0, 1, 1))
-    empty = {"type": "Polygon", "coordinates": []}
-    with pytest.raises(StudyError, match=r"these areas have no outline: 'W2', 'W3'; draw or remove them"):
-        read_areas(geojson(tmp_path, square, None, empty))
-    with pytest.raises(StudyError, match=r"no area has an outline; export the map with its geometry"):
-        read_areas(geojson(tmp_path, None, None))
-
-
-@pytest.mark.parametrize(
-    ("corner", "sentence"),
-    [
-        ((1000, 500), "these areas enclose no area: '2'; redraw"),
-        ((np.inf, 0), "these areas have coordinates that are not on Earth: '2'; redraw"),
-        ((1e300, 0), "these areas have coordinates that are not on Earth: '2'; redraw"),
-        ((1e11, 0), "are nowhere on Earth in OSGB36"),
-    ],
-)
-def test_areas_without_surface_and_coordinates_that_cannot_be(tmp_path, corner, sentence):
+def reaching(corner: tuple[float, float]) -> geopandas.GeoDataFrame:
+    """A square, and a triangle with this corner."""
     frame = wards(id=[1, 2])
-    frame.geometry = [shapely.box(0, 0, 1000, 1000), shapely.Polygon([(1000, 0), corner, (1000, 1000), (1000, 0)])]
-    frame.to_file(tmp_path / "wards.gpkg")
+    frame.loc[1, "geometry"] = shapely.Polygon([(1000, 0), corner, (1000, 1000), (1000, 0)])
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("what", "how", "sentence"),
+    [
+        (
+            TWICE,
+            {"id": "Code"},
+            r"^wards\.gpkg: .* no column 'Code' \(did you mean 'code'\?\); .* 'code', 'name'$",
+        ),
+        (TWICE, {"id": "code"}, r"^wards\.gpkg: the column 'code' has the same id more than once: 'a'"),
+        (GAP, {"id": "code"}, r"wards\.gpkg: the column 'code' has no id in row 2;"),
+        ([POINT, POINT], {}, "the file holds Point features, not polygons"),
+        ([LINE, LINE], {}, "the file holds LineString features, not polygons"),
+        ([SQUARE, POINT], {}, "these areas are not polygons: 'W2'; remove them"),
+        ([SQUARE, LINE], {}, "these areas are not polygons: 'W2'; remove them"),
+        (
+            [SQUARE, None, {"type": "Polygon", "coordinates": []}],
+            {},
+            "these areas have no outline: 'W2', 'W3'; draw or remove them",
+        ),
+        ([None, None], {}, "no area has an outline; export the map with its geometry"),
+        (reaching((1000, 500)), {}, "these areas enclose no area: '2'; redraw"),
+        (reaching((np.inf, 0)), {}, "these areas have coordinates that are not on Earth: '2'; redraw"),
+        (reaching((1e300, 0)), {}, "these areas have coordinates that are not on Earth: '2'; redraw"),
+        (reaching((1e11, 0)), {}, "are nowhere on Earth in OSGB36"),
+        (wards(id=[1]), {}, r"^wards\.gpkg: there is only one area on the map; a comparison needs two"),
+        (
+            wards(),
+            {"contiguity": "qeen"},
+            r"contiguity='qeen' is not rec.* \(did you mean 'queen'\?\); it is one of",
+        ),
+        (wards(), {"bridge": "no"}, "bridge='no' is not recognised"),
+    ],
+)
+def test_what_is_wrong_with_areas(read, what, how, sentence):
     with pytest.raises(StudyError, match=sentence):
-        read_areas(tmp_path / "wards.gpkg")
-
-
-def test_one_area_is_not_enough(tmp_path):
-    wards(id=[1]).to_file(tmp_path / "wards.gpkg")
-    with pytest.raises(StudyError, match=r"^wards\.gpkg: there is only one area on the map; a comparison needs two"):
-        read_areas(tmp_path / "wards.gpkg")
-
-
-def test_choices_that_do_not_exist(tmp_path):
-    wards().to_file(tmp_path / "wards.gpkg")
-    with pytest.raises(
-        StudyError, match=r"contiguity='qeen' is not recognised \(did you mean 'queen'\?\); it is one of"
-    ):
-        read_areas(tmp_path / "wards.gpkg", contiguity="qeen")
-    with pytest.raises(StudyError, match=r"bridge='no' is not recognised"):
-        read_areas(tmp_path / "wards.gpkg", bridge="no")
+        read(what, **how)
 
 
 @pytest.mark.parametrize("kind", ["wards.gpkg", "wards.geojson", "wards.zip", "wards.shp", "wards.dbf", "wards.prj"])
