@@ -1,6 +1,5 @@
 """A program with a token."""
 
-import json
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -31,7 +30,7 @@ class Program:
     def read(self, path: str = "", **asked):
         response = self.get(path, **asked)
         assert response.status_code == 200, response.content
-        return json.loads(response.content)
+        return response.json()
 
 
 @pytest.fixture

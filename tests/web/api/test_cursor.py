@@ -1,6 +1,5 @@
 """Answers through the cursor: all of them, once each, changed ones again, and never those of a judge who withdrew."""
 
-import json
 from datetime import timedelta
 
 import pytest
@@ -91,7 +90,7 @@ def test_after_a_withdrawal_old_cursors_are_worth_nothing(long, visit, program):
     leaving.withdraw()
     refused = reader.get(WARDS, after=after)
     assert refused.status_code == 410
-    assert "delete your copy" in json.loads(refused.content)["error"]
+    assert "delete your copy" in refused.json()["error"]
     again, after = collect(reader)
     assert [row["judge"] for row in again] == [staying.name]
     assert leaving.name not in reader.get(WARDS, format="csv").text
@@ -109,7 +108,7 @@ def test_what_is_no_cursor(long, judge, program, after):
 def test_what_is_no_limit(long, judge, program, limit):
     response = program().get(WARDS, limit=limit)
     assert response.status_code == 400
-    assert json.loads(response.content)["error"].startswith("limit: ")
+    assert response.json()["error"].startswith("limit: ")
 
 
 def test_the_table_is_what_the_library_reads(long, visit, program, areas, tmp_path):

@@ -12,6 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 import judgemap as jm
+from judgemap.core.model.graph import AreaGraph
+from judgemap.geo.maps import Areas
 from judgemap.report.words.text import share
 from judgemap.web.dashboard import live
 from judgemap.web.dashboard.counting import add_up, count
@@ -24,9 +26,13 @@ def exported(study) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(dict(export_files(study))["comparisons.csv"])))
 
 
-def seen(study, layer: str = "judged") -> live.Live:
+def seen(study, layer: str = "judged", later: timedelta = timedelta()) -> live.Live:
     names = list(study.areas.order_by("position").values_list("name", flat=True))
-    return live.look(study, add_up(count(study), len(names)), names, layer, timezone.now())
+    return live.look(study, add_up(count(study), len(names)), names, layer, timezone.now() + later)
+
+
+def page(study, client) -> str:
+    return client.get(reverse("dashboard:live", args=[study.slug])).text
 
 
 def table_rows(html: str, heading: str) -> dict[str, list[str]]:
@@ -39,40 +45,34 @@ def table_rows(html: str, heading: str) -> dict[str, list[str]]:
     return cells
 
 
-def test_every_number_is_the_exports(played, clients, tmp_path):
+def test_every_number_is_the_exports(played, clients, areas, tmp_path):
     rows = exported(played)
     answered = [row for row in rows if row["answered_at"]]
     outcomes = Counter(row["outcome"] for row in answered)
     judged = [row for row in answered if row["outcome"] != "unknown"]
     by_judge = Counter(row["judge"] for row in judged)
-    html = clients["owner"].get(reverse("dashboard:live", args=[played.slug])).text
+    html = page(played, clients["owner"])
     assert f'<dd id="judged">{len(judged)}</dd>' in html
-    cells = table_rows(html, "Answers")
-    assert cells["an area was chosen"][0] == str(outcomes["left"] + outcomes["right"])
-    assert cells["about the same"] == [str(outcomes["tie"]), share(outcomes["tie"] / len(judged))]
-    assert cells["skipped"] == [str(outcomes["skipped"]), share(outcomes["skipped"] / len(judged))]
-    assert cells["“I don’t know this area”"] == [
-        str(outcomes["unknown"]), share(outcomes["unknown"] / len(answered)),
-    ]  # fmt: skip
-    who = table_rows(html, "Judges")
-    assert who["invited"] == ["6"]
-    assert who["have started"] == [str(len(by_judge))]
-    assert who["reached the recommended 20"] == [str(sum(n >= 20 for n in by_judge.values()))]
-    assert who["reached the maximum, 40"] == [str(sum(n >= 40 for n in by_judge.values()))]
-    assert who["withdrew"] == ["1"]
+    assert table_rows(html, "Answers") == {
+        "an area was chosen": [str(outcomes["left"] + outcomes["right"]), ""],
+        "about the same": [str(outcomes["tie"]), share(outcomes["tie"] / len(judged))],
+        "skipped": [str(outcomes["skipped"]), share(outcomes["skipped"] / len(judged))],
+        "“I don’t know this area”": [str(outcomes["unknown"]), share(outcomes["unknown"] / len(answered))],
+    }
+    assert table_rows(html, "Judges") == {
+        "invited": ["6"],
+        "have started": [str(len(by_judge))],
+        "answered in the last ten minutes": ["5"],
+        "reached the recommended 20": [str(sum(n >= 20 for n in by_judge.values()))],
+        "reached the maximum, 40": [str(sum(n >= 40 for n in by_judge.values()))],
+        "withdrew": ["1"],
+    }
     (tmp_path / "comparisons.csv").write_text(dict(export_files(played))["comparisons.csv"])
-    areas = jm.read_areas(_map(played, tmp_path), id="id", name="name")
     data = jm.read_comparisons(tmp_path / "comparisons.csv", areas)
     median = float(np.nanmedian(data.seconds))
     assert f"<dd>{median:.1f} s</dd>" in html
     assert seen(played).median_seconds == median
     assert data.decided.sum() == outcomes["left"] + outcomes["right"]
-
-
-def _map(study, folder):
-    path = folder / "areas.geojson"
-    path.write_text(dict(export_files(study))["areas.geojson"])
-    return path
 
 
 def test_pairs_left_are_of_all_who_have_a_link(played):
@@ -96,13 +96,10 @@ def test_areas_are_counted_as_in_the_export(played, clients):
     for layer, counts in (("shown", shown), ("judged", judged), ("unknown", unknown)):
         assert [count for _, count, _ in seen(played, layer).map.areas] == [counts[code] for code in codes]
     html = clients["owner"].get(reverse("dashboard:areas", args=[played.slug])).text
-    named = dict(played.areas.values_list("name", "code"))
-    for name, *cells in re.findall(
-        r'<th scope="row">(.*?)</th><td>(\d+)</td><td>(\d+)</td><td>(\d+)</td>', html
-    ):  # fmt: skip
-        code = named.pop(name)
-        assert cells == [str(counts[code]) for counts in (shown, judged, unknown)]
-    assert not named
+    cells = re.findall(r'<th scope="row">(.*?)</th><td>(\d+)</td><td>(\d+)</td><td>(\d+)</td>', html)
+    assert {name: tuple(map(int, numbers)) for name, *numbers in cells} == {
+        name: (shown[code], judged[code], unknown[code]) for name, code in played.areas.values_list("name", "code")
+    }
 
 
 def test_drop_out_counts_the_judges_at_each_position(played):
@@ -133,11 +130,8 @@ def test_the_span_chooses_hours_days_or_weeks(days, word):
 
 
 def test_active_judges_answered_in_the_last_ten_minutes(played):
-    names = list(played.areas.order_by("position").values_list("name", flat=True))
-    counted = add_up(count(played), len(names))
-    now = timezone.now()
-    assert live.look(played, counted, names, "judged", now).judges.active == 5
-    assert live.look(played, counted, names, "judged", now + timedelta(minutes=11)).judges.active == 0
+    assert seen(played).judges.active == 5
+    assert seen(played, later=timedelta(minutes=11)).judges.active == 0
 
 
 def test_the_part_comes_only_where_something_changed(played, clients, visit):
@@ -159,13 +153,9 @@ def test_the_map_refers_to_the_shapes_of_the_page(played, clients):
     assert 'aria-current="true">not known to a judge' in html
 
 
-def notes_on_page(study, client) -> str:
-    return client.get(reverse("dashboard:live", args=[study.slug])).text
-
-
 def test_one_judge_and_few_areas(owned, clients, visit):
     visit().answer("left")
-    html = notes_on_page(owned, clients["owner"])
+    html = page(owned, clients["owner"])
     assert "one judge" in html
     assert "Only 2 of 16 areas" in html
     assert "groups that no answer links" not in html
@@ -185,16 +175,13 @@ def test_answers_that_link_nothing(owned, clients, visit):
         else:
             judge.answer("left")
             break
-    assert "2 groups that no answer links" in notes_on_page(owned, clients["owner"])
+    assert "2 groups that no answer links" in page(owned, clients["owner"])
 
 
 def test_a_study_without_a_map_has_numbers_all_the_same(definition, people, clients):
-    from judgemap.core.model.graph import AreaGraph
-    from judgemap.geo.maps import Areas
-
     areas = Areas(("a", "b", "c"), ("A", "B", "C"), AreaGraph(3, np.array([[0, 1], [1, 2]])), None)
     study = editing.open_study(making.create_study(definition, areas, people["owner"]))
-    html = notes_on_page(study, clients["owner"])
+    html = page(study, clients["owner"])
     assert "<use" not in html
     assert "All areas in a table" in html
 

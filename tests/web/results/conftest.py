@@ -3,13 +3,14 @@
 import copy
 import re
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 
 import numpy as np
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from judgemap.study.assess.explain import Explanation, parameters
 from judgemap.study.data.comparisons import Comparisons
@@ -19,6 +20,7 @@ from judgemap.study.fit.settings import FitSettings
 from judgemap.web.judge.models import Answer, Judge, Pair
 from judgemap.web.results import files, running
 from judgemap.web.results.models import FitFiles, FitPicture, FitRun, FitView
+from judgemap.web.server.tokens import make_token
 from judgemap.web.studies.models import Imprint, Study
 
 BEGAN = datetime(2026, 5, 4, 9, tzinfo=UTC)
@@ -83,24 +85,33 @@ def made(areas, said) -> dict[str, Made]:
 
 
 @pytest.fixture
-def answered(owned, said) -> Study:
-    """The study with all these answers."""
-    areas = list(owned.areas.order_by("position"))
-    for judge in JUDGES:
-        Judge.objects.create(
-            name=judge, study=owned, token_hash=judge, withdrawal_hash=judge, judged=EACH, maximum=EACH
+def store():
+    """Store answers, as many of each judge, all given now or at another moment."""
+
+    def stored(study: Study, judges, left, right, outcomes, at: datetime | None = None) -> None:
+        areas, each, at = list(study.areas.order_by("position")), len(judges) // len(set(judges)), at or timezone.now()
+        pairs = [
+            Pair(judge_id=judge, version=study.version, token=make_token(), left=areas[a], right=areas[b],
+                 position=place % each + 1, design="uniform", probability=0.01, open=False, issued_at=at)
+            for place, (judge, a, b) in enumerate(zip(judges, left, right, strict=True))
+        ]  # fmt: skip
+        Pair.objects.bulk_create(pairs)
+        Answer.objects.bulk_create(
+            Answer(pair=pair, revision=1, outcome=outcome, answered_at=at, seen_ms=2000)
+            for pair, outcome in zip(pairs, outcomes, strict=True)
         )
-    pairs = [
-        Pair(judge_id=judge, version=owned.version, token=f"pair{place}", left=areas[left], right=areas[right],
-             position=place % EACH + 1, design="uniform", probability=0.01, open=False,
-             issued_at=BEGAN + timedelta(seconds=10 * place))
-        for place, (judge, left, right) in enumerate(zip(said.judge_names, said.left, said.right, strict=True))
-    ]  # fmt: skip
-    Pair.objects.bulk_create(pairs)
-    Answer.objects.bulk_create(
-        Answer(pair=pair, revision=1, outcome=outcome, answered_at=pair.issued_at + timedelta(seconds=2), seen_ms=2000)
-        for pair, outcome in zip(pairs, said.outcome_words, strict=True)
+        Judge.objects.filter(name__in=set(judges)).update(judged=each, maximum=each)
+
+    return stored
+
+
+@pytest.fixture
+def answered(owned, said, store) -> Study:
+    """The study with all these answers."""
+    Judge.objects.bulk_create(
+        Judge(name=judge, study=owned, token_hash=judge, withdrawal_hash=judge, maximum=EACH) for judge in JUDGES
     )
+    store(owned, said.judge_names, said.left, said.right, said.outcome_words, BEGAN)
     return owned
 
 
