@@ -69,8 +69,9 @@ def test_the_day_is_over(ending, judge, visit, later):
     assert [act.verb for act in ending.acts.order_by("-number")[:2]] == ["answers erased", "answers removed"]
 
 
-def test_hidden_answers_show_nowhere_and_go_after_a_crash(ending, clients, judge, visit, later, monkeypatch):
+def test_hidden_answers_show_nowhere_and_go_after_a_crash(ending, clients, client, judge, visit, later, monkeypatch):
     """A process that dies between two turns leaves the rest to the next round."""
+    code = judge.code
     judge.answer("left")
     visit().answer("tie")
     later(41)
@@ -89,6 +90,7 @@ def test_hidden_answers_show_nowhere_and_go_after_a_crash(ending, clients, judge
     counting.Upkeep()()
     assert not StudyCounts.objects.exists()
     assert judge.get().status_code == 404
+    assert client.post("/withdraw", {"code": code}).status_code == 404
     assert not History.read(ending).answer.size
     assert [row["judges"] for row in studies_overview()] == [0]
     names = list(Judge.objects.values_list("name", flat=True))

@@ -130,8 +130,8 @@ def _check_room(group: JudgeGroup | None, count: int) -> None:
     quota = JudgeGroup.objects.select_for_update().values_list("quota", flat=True).get(pk=group.pk)
     if quota is None:
         return
-    # Somebody who withdrew leaves room for another judge.
-    room = max(quota - Judge.objects.filter(group=group, withdrawn_at=None).count(), 0)
+    # Somebody who withdrew is in no group, and leaves room for another judge.
+    room = max(quota - Judge.objects.filter(group=group).count(), 0)
     if count > room:
         text = _(
             "the group %(group)s takes %(quota)s judges and has room for %(room)s; ask for fewer, or raise its quota"

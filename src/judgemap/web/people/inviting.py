@@ -298,9 +298,8 @@ def group_named(study: Study, name: str) -> JudgeGroup:
 
 def groups_of(study: Study) -> QuerySet[JudgeGroup]:
     """Return a study's groups by name, each with how many were ``invited`` and have ``begun``, and pairs ``judged``."""
-    here = Q(judges__withdrawn_at=None)
     return JudgeGroup.objects.filter(study=study).order_by("name").annotate(
-        invited=Count("judges", filter=here),
-        begun=Count("judges", filter=here & Q(judges__judged__gt=0)),
-        judged=Coalesce(Sum("judges__judged", filter=here), 0),
+        invited=Count("judges"),
+        begun=Count("judges", filter=Q(judges__judged__gt=0)),
+        judged=Coalesce(Sum("judges__judged"), 0),
     )  # fmt: skip
