@@ -24,12 +24,11 @@ from judgemap.web.studies.models import Act
 LINK = re.compile(r'href="http://testserver/j/([\w-]{22})/"')
 
 
-def url(study):
-    return f"/studies/{study.slug}/judges"
+PAGE = "/studies/wards/judges"
 
 
 def test_links_are_shown_once_and_work(owned, clients):
-    response = clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"})
+    response = clients["owner"].post(PAGE, {"judges": "3", "anyway": "yes"})
     page = response.text
     tokens = LINK.findall(page)
     assert len(set(tokens)) == 3
@@ -37,21 +36,21 @@ def test_links_are_shown_once_and_work(owned, clients):
     assert page.count("data:image/svg+xml") == 3
     assert all(clients["anonymous"].get(f"/j/{token}/").status_code == 200 for token in tokens)
     assert {hashed(token) for token in tokens} == set(Judge.objects.values_list("token_hash", flat=True))
-    later = clients["owner"].get(url(owned)).text
+    later = clients["owner"].get(PAGE).text
     assert not LINK.findall(later)
     assert later.count("<code>") == 3
 
 
 def test_inviting_is_one_act_of_whoever_asked(owned, clients, people):
     before = set(Act.objects.values_list("pk", flat=True))
-    clients["teammate"].post(url(owned), {"judges": "3", "anyway": "yes"})
+    clients["teammate"].post(PAGE, {"judges": "3", "anyway": "yes"})
     act = Act.objects.exclude(pk__in=before).get()
     assert (act.verb, act.researcher, act.detail) == ("invited", people["teammate"], {"judges": 3})
 
 
 def test_the_table_has_the_links_of_this_study_only(owned, clients):
-    tokens = LINK.findall(clients["owner"].post(url(owned), {"judges": "2", "anyway": "yes"}).text)
-    response = clients["owner"].post(f"{url(owned)}.csv", {"token": [*tokens, "A" * 22, "=1+1", ""]})
+    tokens = LINK.findall(clients["owner"].post(PAGE, {"judges": "2", "anyway": "yes"}).text)
+    response = clients["owner"].post(f"{PAGE}.csv", {"token": [*tokens, "A" * 22, "=1+1", ""]})
     rows = list(csv.DictReader(io.StringIO(response.text)))
     assert [row["link"] for row in rows] == [f"http://testserver/j/{token}/" for token in tokens]
     assert {row["judge"] for row in rows} == set(Judge.objects.values_list("name", flat=True))
@@ -60,29 +59,29 @@ def test_the_table_has_the_links_of_this_study_only(owned, clients):
 
 def test_a_closed_study_takes_no_more_judges(owned, clients):
     close_study(owned)
-    assert "Make the links" not in clients["owner"].post(url(owned), {"judges": "3", "anyway": "yes"}).text
+    assert "Make the links" not in clients["owner"].post(PAGE, {"judges": "3", "anyway": "yes"}).text
     assert not Judge.objects.exists()
 
 
 def test_links_carry_the_public_name_of_the_server(owned, clients, settings):
     settings.PUBLIC_URL = "https://studies.example.org"
-    page = clients["owner"].post(url(owned), {"judges": "1", "anyway": "yes"}).text
+    page = clients["owner"].post(PAGE, {"judges": "1", "anyway": "yes"}).text
     assert 'href="https://studies.example.org/j/' in page
     assert "https://studies.example.org/invitation/" in clients["owner"].post("/account/researchers/").text
 
 
 def test_the_first_invitation_checks_the_address(owned, clients):
-    page = clients["owner"].get(url(owned))
+    page = clients["owner"].get(PAGE)
     assert "no computer called &#x27;testserver&#x27; can be found" in page.text
-    refused = clients["owner"].post(url(owned), {"judges": "2"})
+    refused = clients["owner"].post(PAGE, {"judges": "2"})
     assert list(refused.context["form"].errors) == ["anyway"]
     assert not Judge.objects.exists()
-    clients["owner"].post(url(owned), {"judges": "2", "anyway": "yes"})
-    assert clients["owner"].get(url(owned)).context["form"].problem is None, "it is only asked before the first"
+    clients["owner"].post(PAGE, {"judges": "2", "anyway": "yes"})
+    assert clients["owner"].get(PAGE).context["form"].problem is None, "it is only asked before the first"
 
 
 def test_the_text_of_the_invitation_is_in_every_language_of_the_study(owned, clients):
-    page = clients["owner"].get(url(owned)).text
+    page = clients["owner"].get(PAGE).text
     for words in ("Dear colleague", "Chère collègue", "{link}", owned.version.question):
         assert words in page
 
@@ -93,7 +92,7 @@ def test_reminders_are_the_links_not_used_yet(owned, clients, visit):
     pasted = (
         f"judge,link\nann,http://x/j/{answered.token}/\nbob,http://x/j/{waiting.token}/\nnobody,http://x/j/{'A' * 22}/"
     )
-    page = clients["owner"].post(f"{url(owned)}/reminders", {"links": pasted})
+    page = clients["owner"].post(f"{PAGE}/reminders", {"links": pasted})
     assert [each.whose for each in page.context["unused"]] == [waiting.name]
     assert [each.whose for each in page.context["begun"]] == [answered.name]
     assert page.context["known"] == 2
@@ -161,24 +160,20 @@ def police(owned) -> JudgeGroup:
     return keep_group(owned, "Police", 2)
 
 
-def invite_page(study) -> str:
-    return f"/studies/{study.slug}/judges"
-
-
 def test_a_group_is_made_and_its_quota_changed(owned, clients):
     for quota in ("3", ""):
         sent = {"name": "Social workers", "quota": quota}
-        assert clients["owner"].post(f"{invite_page(owned)}/groups", sent).status_code == 302
+        assert clients["owner"].post(f"{PAGE}/groups", sent).status_code == 302
         group = JudgeGroup.objects.get(study=owned)
         assert (group.name, group.quota) == ("Social workers", int(quota) if quota else None)
-    assert "Social workers" in clients["owner"].get(invite_page(owned)).text
+    assert "Social workers" in clients["owner"].get(PAGE).text
     assert [act.detail["quota"] for act in Act.objects.filter(verb="group kept")] == [3, "none"]
 
 
 def test_links_are_made_for_a_group_up_to_its_quota(owned, clients, police):
-    made = clients["owner"].post(invite_page(owned), {"judges": "2", "group": police.pk, "anyway": "yes"})
+    made = clients["owner"].post(PAGE, {"judges": "2", "group": police.pk, "anyway": "yes"})
     assert (made.status_code, Judge.objects.filter(group=police).count()) == (200, 2)
-    refused = clients["owner"].post(invite_page(owned), {"judges": "1", "group": police.pk, "anyway": "yes"})
+    refused = clients["owner"].post(PAGE, {"judges": "1", "group": police.pk, "anyway": "yes"})
     assert refused.status_code == 400
     assert "has room for 0" in refused.text
     assert Judge.objects.count() == 2
@@ -187,7 +182,7 @@ def test_links_are_made_for_a_group_up_to_its_quota(owned, clients, police):
 def test_another_studys_group_is_none_of_this_one(owned, draft, clients):
     other = keep_group(draft, "Police", None)
     sent = {"judges": "1", "group": other.pk, "anyway": "yes"}
-    assert clients["owner"].post(invite_page(owned), sent).status_code in (200, 400)
+    assert clients["owner"].post(PAGE, sent).status_code in (200, 400)
     assert not Judge.objects.filter(group=other).exists()
 
 
@@ -204,7 +199,7 @@ def test_a_groups_open_link_works_while_the_study_has_one(owned, edit, police, c
     assert client.get(link).status_code == 404
     edit(access="open")
     owned.refresh_from_db()
-    assert link in clients["owner"].get(invite_page(owned)).text
+    assert link in clients["owner"].get(PAGE).text
     assert [client.post(link).status_code for _ in range(3)] == [302, 302, 409]
     assert Judge.objects.filter(group=police).count() == 2
     assert client.post(f"/s/{owned.join_code}/").status_code == 302
@@ -223,9 +218,9 @@ def test_a_fit_of_one_group(owned, police, visit, clients):
     for each in visitors:
         each.answer("left")
     Judge.objects.filter(name=visitors[0].name).update(group=police)
-    form = clients["owner"].get(f"/studies/{owned.slug}/fits/new").text
+    form = clients["owner"].get("/studies/wards/fits/new").text
     assert "Only the group Police" in form
-    asked = clients["owner"].post(f"/studies/{owned.slug}/fits/new", {"use": f"group-{police.pk}"})
+    asked = clients["owner"].post("/studies/wards/fits/new", {"use": f"group-{police.pk}"})
     assert asked.status_code == 302
     run = owned.fits.get()
     assert (run.only, run.note) == ([visitors[0].name], "group Police")

@@ -135,6 +135,13 @@ class LiveServer:
         links = json.loads(self.study("invite", slug, "--judges", str(judges), "--json"))
         return [LiveJudge(self, each["judge"], each["link"].split("/j/")[1].strip("/")) for each in links]
 
+    def with_judge(self, areas, **study) -> tuple[str, "LiveJudge"]:
+        """Make and open a study with a judge, who has agreed; return its name and the judge."""
+        slug = self.new_study(areas, **study)
+        (judge,) = self.invite(slug, 1)
+        judge.agree()
+        return slug, judge
+
     def judge(self, link: str) -> "LiveJudge":
         """The judge of a link."""
         return LiveJudge(self, "", link.split("/j/")[1].strip("/"))
@@ -214,24 +221,40 @@ def postgres(long_path):
 
 
 @pytest.fixture(scope="session")
-def server_class():
-    """The class of servers, for tests that make their own."""
-    return LiveServer
+def database(postgres):
+    """Make a database in PostgreSQL, and return its address."""
+
+    def make(name: str) -> str:
+        postgres.psql(f'CREATE DATABASE "{name}";')
+        return postgres.get_uri(database=name)
+
+    return make
+
+
+def _servers(long_path):
+    """Describe a server with a folder of its own, for tests that start it themselves; it is killed at the end."""
+    made: list[LiveServer] = []
+
+    def make(name: str, url: str = "", **options) -> LiveServer:
+        made.append(LiveServer(long_path / name, url, **options))
+        return made[-1]
+
+    yield make
+    for live in made:
+        if live.process is not None and live.process.poll() is None:
+            live.stop(signal.SIGKILL)
+
+
+servers = pytest.fixture(_servers, name="servers")
+lasting_servers = pytest.fixture(_servers, scope="module", name="lasting_servers")
+"""The same for the tests of a module."""
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def new_server(request, long_path):
-    """Make a server on a database of its own; stopped at the end."""
+def new_server(request, servers) -> LiveServer:
+    """Describe a server on a database of its own."""
     name = f"test_{next(COUNT)}"
-    url = ""
-    if request.param == "postgres":
-        server = request.getfixturevalue("postgres")
-        server.psql(f'CREATE DATABASE "{name}";')
-        url = server.get_uri(database=name)
-    live = LiveServer(long_path / name, url)
-    yield live
-    if live.process is not None and live.process.poll() is None:
-        live.stop(signal.SIGKILL)
+    return servers(name, request.getfixturevalue("database")(name) if request.param == "postgres" else "")
 
 
 @pytest.fixture

@@ -87,9 +87,7 @@ def test_a_reader_among_many_writers(server, areas):
 
 
 def test_the_python_example_of_the_documentation_runs(server, areas, tmp_path):
-    slug = server.new_study(areas)
-    judge = server.invite(slug, 1)[0]
-    judge.agree()
+    slug, judge = server.with_judge(areas)
     for _ in range(5):
         judge.answer(judge.pair()["pair"], "left")
     time.sleep(COMMITTED_AFTER.total_seconds())

@@ -2,7 +2,6 @@
 
 import io
 import re
-import signal
 
 import pytest
 from town_making import CREDIT, town
@@ -15,10 +14,8 @@ PINK = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path fill=
 
 
 @pytest.fixture(scope="module")
-def server(long_path, server_class):
-    live = server_class(long_path / "base-map").start()
-    yield live
-    live.stop(signal.SIGKILL)
+def server(lasting_servers):
+    return lasting_servers("base-map").start()
 
 
 @pytest.fixture(scope="module")

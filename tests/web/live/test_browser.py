@@ -15,10 +15,8 @@ ZOOMED = {"viewport": {"width": 640, "height": 400}, "device_scale_factor": 2}
 
 
 @pytest.fixture(scope="module")
-def server(long_path, server_class):
-    live = server_class(long_path / "browser").start()
-    yield live
-    live.stop(signal.SIGKILL)
+def server(lasting_servers):
+    return lasting_servers("browser").start()
 
 
 @pytest.fixture(scope="module")

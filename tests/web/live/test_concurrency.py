@@ -13,9 +13,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_one_answer_sent_many_times_at_once_is_stored_once(server, areas):
-    slug = server.new_study(areas)
-    judge = server.invite(slug, 1)[0]
-    judge.agree()
+    slug, judge = server.with_judge(areas)
     for _ in range(5):
         pair = judge.pair()["pair"]
         with ThreadPoolExecutor(8) as pool:
@@ -28,9 +26,7 @@ def test_one_answer_sent_many_times_at_once_is_stored_once(server, areas):
 
 
 def test_opposite_answers_at_once_store_one(server, areas):
-    slug = server.new_study(areas)
-    judge = server.invite(slug, 1)[0]
-    judge.agree()
+    slug, judge = server.with_judge(areas)
     pair = judge.pair()["pair"]
     with ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(lambda i: judge.answer(pair, ("left", "right")[i % 2]), range(8)))
@@ -39,9 +35,7 @@ def test_opposite_answers_at_once_store_one(server, areas):
 
 
 def test_opening_the_link_many_times_at_once_draws_one_pair(server, areas):
-    slug = server.new_study(areas)
-    judge = server.invite(slug, 1)[0]
-    judge.agree()
+    slug, judge = server.with_judge(areas)
     with ThreadPoolExecutor(8) as pool:
         pairs = {state["pair"] for state in pool.map(lambda _: judge.pair(), range(16))}
     assert len(pairs) == 1
@@ -49,9 +43,7 @@ def test_opening_the_link_many_times_at_once_draws_one_pair(server, areas):
 
 
 def test_the_maximum_holds_for_one_judge_in_many_windows(server, areas):
-    slug = server.new_study(areas, recommended=20, maximum=20)
-    judge = server.invite(slug, 1)[0]
-    judge.agree()
+    slug, judge = server.with_judge(areas, recommended=20, maximum=20)
 
     def window(seed: int) -> None:
         rng = random.Random(seed)

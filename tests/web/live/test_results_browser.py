@@ -1,7 +1,5 @@
 """The pages of a fit in a real Chromium: map and table, layers, keyboard, comparison of fits; axe checks them all."""
 
-import signal
-
 import pytest
 from looking import look
 from steps import EMAIL, sign_up
@@ -12,10 +10,8 @@ DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 
 
 @pytest.fixture(scope="module")
-def server(long_path, server_class):
-    live = server_class(long_path / "results", processes=1, workers=1).start()
-    yield live
-    live.stop(signal.SIGKILL)
+def server(lasting_servers):
+    return lasting_servers("results", processes=1, workers=1).start()
 
 
 @pytest.fixture(scope="module")

@@ -32,31 +32,27 @@ def test_first_start_makes_a_key_and_prints_a_link_good_once(server):
     assert key.read_text() == kept
 
 
-def test_files_are_private_and_withdrawn_words_are_gone_from_them(server_class, long_path, areas):
+def test_files_are_private_and_withdrawn_words_are_gone_from_them(servers, areas):
     """In a folder that everybody can read, with a reason that a judge typed and took back."""
-    live, words = server_class(long_path / "private", processes=1), "known only to me"
+    live, words = servers("private", processes=1), "known only to me"
     data = live.folder / "data"
     data.mkdir(parents=True)
     data.chmod(0o755)
     live.start()
-    try:
-        judge = live.invite(live.new_study(areas), 1)[0]
-        judge.agree()
-        judge.post("answer", pair=judge.pair()["pair"], outcome="tie", reason=words)
-        files = [path for path in data.iterdir() if path.is_file()]
-        database = ("judgemap.sqlite3", "judgemap.sqlite3-wal", "judgemap.sqlite3-shm")
-        locks = ("migrating", "collecting")  # held while several servers start on one folder
-        assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in files} == dict.fromkeys(
-            (*database, *locks, "secret-key", "address", "withdrawals"), 0o600
-        )
-        assert any(words.encode() in path.read_bytes() for path in files)
-        code = re.search(r"[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", judge.get("link").data.decode())[0]
-        form = {"code": code, "csrfmiddlewaretoken": judge.csrf}
-        page = live.request("POST", "/withdraw", form, {"Cookie": f"csrftoken={judge.csrf}"})
-        assert page.status == 200
-        assert not any(words.encode() in path.read_bytes() for path in files if path.exists())
-    finally:
-        live.stop()
+    _, judge = live.with_judge(areas)
+    judge.post("answer", pair=judge.pair()["pair"], outcome="tie", reason=words)
+    files = [path for path in data.iterdir() if path.is_file()]
+    database = ("judgemap.sqlite3", "judgemap.sqlite3-wal", "judgemap.sqlite3-shm")
+    locks = ("migrating", "collecting")  # held while several servers start on one folder
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in files} == dict.fromkeys(
+        (*database, *locks, "secret-key", "address", "withdrawals"), 0o600
+    )
+    assert any(words.encode() in path.read_bytes() for path in files)
+    code = re.search(r"[A-Z2-7]{4}(-[A-Z2-7]{4}){3}", judge.get("link").data.decode())[0]
+    form = {"code": code, "csrfmiddlewaretoken": judge.csrf}
+    page = live.request("POST", "/withdraw", form, {"Cookie": f"csrftoken={judge.csrf}"})
+    assert page.status == 200
+    assert not any(words.encode() in path.read_bytes() for path in files if path.exists())
 
 
 def test_a_server_that_is_killed_leaves_the_port(server):
@@ -67,24 +63,19 @@ def test_a_server_that_is_killed_leaves_the_port(server):
     assert server.stop() == 0
 
 
-def test_an_address_of_this_machine_is_answered_under_its_own_name(server_class, long_path):
+def test_an_address_of_this_machine_is_answered_under_its_own_name(servers):
     """As on a network without names: people type the number that the server was given."""
-    live = server_class(long_path / "numbered", processes=1, options=("--host", "127.0.0.2"), host="127.0.0.2").start()
-    try:
-        assert live.request("GET", "/account/login/").status == 200
-        assert live.request("GET", "/account/login/", headers={"Host": "192.0.2.1"}).status == 400
-    finally:
-        live.stop()
+    live = servers("numbered", processes=1, options=("--host", "127.0.0.2"), host="127.0.0.2").start()
+    assert live.request("GET", "/account/login/").status == 200
+    assert live.request("GET", "/account/login/", headers={"Host": "192.0.2.1"}).status == 400
 
 
-def test_a_process_that_is_killed_again_and_again_is_replaced(server_class, long_path):
-    live = server_class(long_path / "killed", processes=1).start()
-    try:
-        for count in range(1, 4):
-            os.kill(web_process(live), signal.SIGKILL)
-            wait_until(lambda done=count: live.log.count("ended unexpectedly") == done and is_up(live))
-    finally:
-        assert live.stop() == 0
+def test_a_process_that_is_killed_again_and_again_is_replaced(servers):
+    live = servers("killed", processes=1).start()
+    for count in range(1, 4):
+        os.kill(web_process(live), signal.SIGKILL)
+        wait_until(lambda done=count: live.log.count("ended unexpectedly") == done and is_up(live))
+    assert live.stop() == 0
 
 
 def web_process(live) -> int:
@@ -100,24 +91,21 @@ def is_up(live) -> bool:
 
 
 @pytest.mark.postgres
-def test_a_second_server_with_another_key_or_clock_is_refused(server_class, long_path, postgres, monkeypatch):
-    postgres.psql('CREATE DATABASE "shared";')
-    first, second = (server_class(long_path / f"shared-{name}", postgres.get_uri(database="shared")) for name in "ab")
+def test_a_second_server_with_another_key_or_clock_is_refused(servers, database, monkeypatch):
+    url = database("shared")
+    first, second = (servers(f"shared-{name}", url) for name in "ab")
     first.start()
-    try:
-        with pytest.raises(AssertionError, match="secret key is not the one"):
-            second.start()
-        shutil.copy(first.folder / "data" / "secret-key", second.folder / "data" / "secret-key")
-        ahead = "import time, runpy; real = time.time; time.time = lambda: real() + 60; "
-        command = [sys.executable, "-c", ahead + "runpy.run_module('judgemap', run_name='__main__')"]
-        monkeypatch.setattr(sys.modules[server_class.__module__], "JUDGEMAP", command)
-        with pytest.raises(AssertionError, match="clock is 60 seconds ahead of the database's"):
-            second.start()
-        monkeypatch.undo()
+    with pytest.raises(AssertionError, match="secret key is not the one"):
         second.start()
-        assert second.stop() == 0
-    finally:
-        first.stop()
+    shutil.copy(first.folder / "data" / "secret-key", second.folder / "data" / "secret-key")
+    ahead = "import time, runpy; real = time.time; time.time = lambda: real() + 60; "
+    command = [sys.executable, "-c", ahead + "runpy.run_module('judgemap', run_name='__main__')"]
+    monkeypatch.setattr(sys.modules[type(first).__module__], "JUDGEMAP", command)
+    with pytest.raises(AssertionError, match="clock is 60 seconds ahead of the database's"):
+        second.start()
+    monkeypatch.undo()
+    second.start()
+    assert second.stop() == 0
 
 
 PRINT = """
@@ -142,12 +130,10 @@ def rows_of(server) -> dict[str, str]:
 
 
 @pytest.mark.postgres
-def test_from_sqlite_to_postgres_and_back_encrypted(server_class, long_path, postgres, areas):
+def test_from_sqlite_to_postgres_and_back_encrypted(servers, database, areas):
     """Every row of every table is the same after both ways, and the judge's link goes on."""
-    postgres.psql('CREATE DATABASE "there";')
     here, there, again = (
-        server_class(long_path / f"move-{name}", url)
-        for name, url in (("here", ""), ("there", postgres.get_uri(database="there")), ("again", ""))
+        servers(f"move-{name}", url) for name, url in (("here", ""), ("there", database("there")), ("again", ""))
     )
     here.start()
     slug = here.new_study(areas)
@@ -176,16 +162,15 @@ def test_from_sqlite_to_postgres_and_back_encrypted(server_class, long_path, pos
     assert again.stop() == 0
 
 
-def test_answers_whose_day_is_over_do_not_come_back_with_a_backup(server_class, long_path, areas):
-    live = server_class(long_path / "over").start()
-    judge = live.invite(live.new_study(areas), 1)[0]
-    judge.agree()
+def test_answers_whose_day_is_over_do_not_come_back_with_a_backup(servers, areas):
+    live = servers("over").start()
+    _, judge = live.with_judge(areas)
     judge.answer(judge.pair()["pair"], "left")
     live.stop()
     with closing(sqlite3.connect(live.folder / "data" / "judgemap.sqlite3")) as database, database:
         database.execute("UPDATE studies_study SET answers_until = '2001-01-01'")
     live.study("backup", "copy.sqlite3")
-    elsewhere = server_class(long_path / "over-elsewhere")
+    elsewhere = servers("over-elsewhere")
     elsewhere.folder.mkdir()
     assert "due to be deleted" in elsewhere.study("restore", str(live.folder / "copy.sqlite3"))
     assert "answers: 1" in elsewhere.study("retain")
@@ -193,8 +178,7 @@ def test_answers_whose_day_is_over_do_not_come_back_with_a_backup(server_class, 
 
 
 def test_nothing_about_judges_is_logged(server, areas):
-    judge = server.invite(server.new_study(areas), 1)[0]
-    judge.agree()
+    _, judge = server.with_judge(areas)
     judge.get(**{"User-Agent": "Mozilla/Special"})
     server.request("GET", f"/j/{judge.token}/nowhere")
     server.request("POST", f"/j/{judge.token}/answer", {})
@@ -204,8 +188,7 @@ def test_nothing_about_judges_is_logged(server, areas):
 
 
 def test_scripts_and_styles_are_compressed_and_kept(server, areas):
-    judge = server.invite(server.new_study(areas), 1)[0]
-    judge.agree()
+    _, judge = server.with_judge(areas)
     for path in re.findall(r'(?:src|href)="(/static/[^"]+)"', judge.get().data.decode()):
         response = server.request("GET", path, headers={"Accept-Encoding": "gzip"})
         assert response.status == 200

@@ -29,9 +29,7 @@ def unfinished(path: str, length: int) -> str:
 
 
 def test_judges_answer_while_slow_clients_hold_connections(server, areas):
-    slug = server.new_study(areas)
-    judge = server.invite(slug, 1)[0]
-    judge.agree()
+    slug, judge = server.with_judge(areas)
     with ExitStack() as held:
         slow = [held.enter_context(connect(server, unfinished(f"/j/{judge.token}/answer", 500)))
                 for _ in range(BODIES)]  # fmt: skip
@@ -48,9 +46,7 @@ def test_judges_answer_while_slow_clients_hold_connections(server, areas):
 
 
 def test_half_a_request_changes_nothing(server, areas):
-    slug = server.new_study(areas)
-    judge = server.invite(slug, 1)[0]
-    judge.agree()
+    slug, judge = server.with_judge(areas)
     form = f"csrfmiddlewaretoken={judge.csrf}&pair={judge.pair()['pair']}&outcome=left"
     head = f"POST /j/{judge.token}/answer HTTP/1.1\nHost: localhost\nCookie: csrftoken={judge.csrf}\n"
     kind = "Content-Type: application/x-www-form-urlencoded\n"
@@ -63,8 +59,8 @@ def test_half_a_request_changes_nothing(server, areas):
     assert "Traceback" not in server.log
 
 
-def test_clients_that_never_read_are_dropped(server_class, long_path):
-    live = server_class(long_path / "unread", processes=1).start()
+def test_clients_that_never_read_are_dropped(servers):
+    live = servers("unread", processes=1).start()
     live.stop()
     (live.folder / "data" / "static" / "long.txt").write_bytes(bytes(5_000_000))
     live.start()
@@ -73,17 +69,14 @@ def test_clients_that_never_read_are_dropped(server_class, long_path):
     def connections() -> int:
         return len(list(Path(f"/proc/{web}/fd").iterdir())) - before
 
-    try:
-        before = 0
-        before = connections()
-        with ExitStack() as held:
-            for _ in range(UNREAD):
-                held.enter_context(connect(live, "GET /static/long.txt HTTP/1.1\nHost: localhost\n\n"))
-            wait_until(lambda: connections() >= UNREAD, 10)
-            wait_until(lambda: connections() < UNREAD / 2, 4 * SECONDS_UNREAD)
-        assert "Traceback" not in live.log
-    finally:
-        live.stop()
+    before = 0
+    before = connections()
+    with ExitStack() as held:
+        for _ in range(UNREAD):
+            held.enter_context(connect(live, "GET /static/long.txt HTTP/1.1\nHost: localhost\n\n"))
+        wait_until(lambda: connections() >= UNREAD, 10)
+        wait_until(lambda: connections() < UNREAD / 2, 4 * SECONDS_UNREAD)
+    assert "Traceback" not in live.log
 
 
 def test_a_long_file_is_sent_whole_to_a_slow_reader(server, areas):

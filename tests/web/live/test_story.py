@@ -8,7 +8,6 @@ import csv
 import io
 import os
 import re
-import signal
 import sqlite3
 import zipfile
 from pathlib import Path
@@ -30,10 +29,8 @@ STREETS = not os.environ.get("JUDGEMAP_SCREENSHOTS")
 
 
 @pytest.fixture(scope="module")
-def server(long_path, server_class):
-    live = server_class(long_path / "story", processes=1, workers=1).start()
-    yield live
-    live.stop(signal.SIGKILL)
+def server(lasting_servers):
+    return lasting_servers("story", processes=1, workers=1).start()
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ def test_what_cannot_be_is_said_and_not_done(draft, clients):
 
 
 def test_closing_asks_first_and_can_be_undone(owned, clients, judge):
-    url = f"/studies/{owned.slug}/close"
+    url = "/studies/wards/close"
     assert clients["owner"].get(url).status_code == 200
     owned.refresh_from_db()
     assert owned.status == "open"
@@ -36,8 +36,8 @@ def test_closing_asks_first_and_can_be_undone(owned, clients, judge):
         owned.refresh_from_db()
         assert owned.status == "closed"
     assert "cannot become open" in act(clients["owner"], owned, "open")
-    assert f"/studies/{owned.slug}/reopen" in clients["owner"].get(f"/studies/{owned.slug}/").text
-    assert clients["owner"].post(f"/studies/{owned.slug}/reopen").status_code == 302
+    assert "/studies/wards/reopen" in clients["owner"].get("/studies/wards/").text
+    assert clients["owner"].post("/studies/wards/reopen").status_code == 302
     owned.refresh_from_db()
     assert (owned.status, owned.closed_at) == ("open", None)
     assert judge.answer("left").status_code == 200
@@ -47,16 +47,16 @@ def test_closing_asks_first_and_can_be_undone(owned, clients, judge):
 def test_a_study_whose_answers_were_removed_stays_closed(owned, clients):
     editing.close_study(owned)
     Study.objects.filter(pk=owned.pk).update(answers_removed_at=timezone.now())
-    page = clients["owner"].get(f"/studies/{owned.slug}/").text
-    assert f"/studies/{owned.slug}/reopen" not in page
-    refused = clients["owner"].post(f"/studies/{owned.slug}/reopen", follow=True).text
+    page = clients["owner"].get("/studies/wards/").text
+    assert "/studies/wards/reopen" not in page
+    refused = clients["owner"].post("/studies/wards/reopen", follow=True).text
     assert "were removed, so it stays closed" in refused
     owned.refresh_from_db()
     assert owned.status == "closed"
 
 
 def test_before_opening_the_page_lists_what_to_look_at(draft, clients):
-    checks = clients["owner"].get(f"/studies/{draft.slug}/open").context["checks"]
+    checks = clients["owner"].get("/studies/wards/open").context["checks"]
     doubtful = [check.said for check in checks if not check.fine]
     assert len(checks) == 7
     for words in ("names no email address", "still our example", "no instructions", "Links would start with"):
@@ -65,11 +65,11 @@ def test_before_opening_the_page_lists_what_to_look_at(draft, clients):
     own = "Ask Ann Hill, ann@example.org, about this study."
     described = replace(editing.definition_of(draft), consent=own, example="Pick the safer one.")
     editing.change_study(draft, draft.owner, described)
-    checks = clients["owner"].get(f"/studies/{draft.slug}/open").context["checks"]
+    checks = clients["owner"].get("/studies/wards/open").context["checks"]
     assert [check.page for check in checks if not check.fine] == ["inviting:judges"]
     draft.refresh_from_db()
     editing.change_study(draft, draft.owner, replace(described, languages=("en", "fr", "ar", "es")))
-    checks = clients["owner"].get(f"/studies/{draft.slug}/open").context["checks"]
+    checks = clients["owner"].get("/studies/wards/open").context["checks"]
     assert any("cannot choose them: Spanish" in check.said for check in checks if not check.fine)
 
 
@@ -96,7 +96,7 @@ def test_what_is_done_to_a_study_that_is_gone_is_refused_in_a_sentence(owned, cl
 
 def test_the_overview_counts(owned, clients, judge):
     judge.answer("left")
-    summary = clients["owner"].get(f"/studies/{owned.slug}/").context["summary"]
+    summary = clients["owner"].get("/studies/wards/").context["summary"]
     assert [summary[name] for name in ("areas", "invited", "begun", "judged", "withdrawn")] == [16, 1, 1, 1, 0]
     assert summary["next_step"] == "wait"
 
@@ -107,7 +107,7 @@ def test_the_overview_knows_the_last_answer(owned, clients, judge, visit):
     given = ((judge, "left"), (other, "right"), (other, "unknown-left"), (judge, "unknown-right"), (judge, "skipped"))
     for who, outcome in given:
         assert who.answer(outcome).status_code == 200
-        summary = clients["owner"].get(f"/studies/{owned.slug}/").context["summary"]
+        summary = clients["owner"].get("/studies/wards/").context["summary"]
         assert summary["last_answer"] == Answer.objects.latest("answered_at").answered_at
 
 
@@ -150,7 +150,7 @@ def test_a_page_that_is_not_there_leads_home(clients):
 
 
 def test_the_title_must_be_typed(owned, clients):
-    page = f"/studies/{owned.slug}/delete"
+    page = "/studies/wards/delete"
     assert clients["owner"].get(page).status_code == 200
     refused = clients["owner"].post(page, {"title": "wrong"})
     assert refused.status_code == 400
@@ -162,16 +162,16 @@ def test_the_title_must_be_typed(owned, clients):
 
 def test_a_deleted_study_is_out_of_sight_and_can_come_back(owned, clients, judge):
     open_pair = judge.pair()["pair"]
-    clients["owner"].post(f"/studies/{owned.slug}/delete", {"title": " Wards "})
+    clients["owner"].post("/studies/wards/delete", {"title": " Wards "})
     for name in ("owner", "teammate"):
-        assert clients[name].get(f"/studies/{owned.slug}/").status_code == 404
+        assert clients[name].get("/studies/wards/").status_code == 404
     assert "Bring it back" in clients["owner"].get("/studies/").text
     assert judge.answer("left", pair=open_pair).status_code != 200
-    assert clients["stranger"].post(f"/studies/{owned.slug}/undelete").status_code == 404
-    clients["owner"].post(f"/studies/{owned.slug}/undelete")
+    assert clients["stranger"].post("/studies/wards/undelete").status_code == 404
+    clients["owner"].post("/studies/wards/undelete")
     owned.refresh_from_db()
     assert (owned.status, owned.deleted_at) == ("paused", None)
-    assert clients["owner"].get(f"/studies/{owned.slug}/").status_code == 200
+    assert clients["owner"].get("/studies/wards/").status_code == 200
     assert {"deleted", "brought back"} <= set(Act.objects.values_list("verb", flat=True))
 
 
@@ -191,8 +191,8 @@ def test_after_the_grace_period_everything_goes_but_the_log(owned, judge):
 
 
 def test_a_copy_has_the_map_and_the_texts_and_no_judges(owned, clients, judge, carry_out):
-    clients["owner"].post(f"/studies/{owned.slug}/map", {"a": "0", "b": "1"})
-    first, second = (clients["owner"].post(f"/studies/{owned.slug}/duplicate")["Location"] for _ in range(2))
+    clients["owner"].post("/studies/wards/map", {"a": "0", "b": "1"})
+    first, second = (clients["owner"].post("/studies/wards/duplicate")["Location"] for _ in range(2))
     assert first == second, "a button pressed twice makes one copy"
     carry_out(Draft.objects.get())
     copy = Study.objects.exclude(pk=owned.pk).get()
@@ -206,30 +206,30 @@ def test_a_copy_has_the_map_and_the_texts_and_no_judges(owned, clients, judge, c
 
 @pytest.mark.parametrize("may", ["", "read"])
 def test_a_study_is_shared_by_address_and_taken_back(owned, clients, people, may):
-    share = f"/studies/{owned.slug}/share"
+    share = "/studies/wards/share"
     assert clients["owner"].post(share, {"email": " Stranger@Example.org ", "may": may}).status_code == 302
-    assert clients["stranger"].get(f"/studies/{owned.slug}/").status_code == 200
+    assert clients["stranger"].get("/studies/wards/").status_code == 200
     clients["owner"].post(share, {"remove": str(people["stranger"].pk)})
-    assert clients["stranger"].get(f"/studies/{owned.slug}/").status_code == 404
+    assert clients["stranger"].get("/studies/wards/").status_code == 404
     assert [act.verb for act in Act.objects.filter(study=owned, researcher=people["owner"])] == ["shared", "unshared"]
 
 
 @pytest.mark.parametrize("key", ["", "x", "999999", "-1", "१", "9" * 40, "9" * 5000])
 def test_taking_back_from_nobody_does_nothing(owned, clients, key):
-    assert clients["owner"].post(f"/studies/{owned.slug}/share", {"remove": key}).status_code in (302, 400)
+    assert clients["owner"].post("/studies/wards/share", {"remove": key}).status_code in (302, 400)
     assert owned.colleagues.count() == 1
 
 
 def test_a_colleague_becomes_a_reader_and_back(owned, clients, people):
-    share = f"/studies/{owned.slug}/share"
+    share = "/studies/wards/share"
     email = people["teammate"].email
     clients["owner"].post(share, {"email": email, "may": "read"})
     assert (owned.colleagues.count(), owned.readers.count()) == (0, 1)
-    page = clients["teammate"].get(f"/studies/{owned.slug}/").text
+    page = clients["teammate"].get("/studies/wards/").text
     assert "You can look at everything here" in page
-    refused = clients["teammate"].post(f"/studies/{owned.slug}/status", {"act": "pause"})
+    refused = clients["teammate"].post("/studies/wards/status", {"act": "pause"})
     assert refused.status_code == 403
     assert "You can look at this study but not change it" in refused.text
     clients["owner"].post(share, {"email": email, "may": "change"})
     assert (owned.colleagues.count(), owned.readers.count()) == (1, 0)
-    assert clients["teammate"].post(f"/studies/{owned.slug}/status", {"act": "pause"}).status_code == 302
+    assert clients["teammate"].post("/studies/wards/status", {"act": "pause"}).status_code == 302

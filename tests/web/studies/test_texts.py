@@ -12,6 +12,7 @@ from judgemap.web.judge import joining
 from judgemap.web.studies import editing
 from judgemap.web.studies.models import Act, Imprint
 
+PAGE, JUDGING = "/studies/wards/texts", "/studies/wards/judging"
 TEXTS = {
     "title": "Wards again",
     "question": "Which has the HIGHER rate?",
@@ -23,22 +24,16 @@ TEXTS = {
 }
 
 
-def url(study):
-    return f"/studies/{study.slug}/texts"
-
-
 def test_saving_what_is_there_makes_no_version(owned, clients):
-    form = clients["owner"].get(url(owned)).context["form"]
-    assert (
-        clients["owner"].post(url(owned), {key: str(value) for key, value in form.initial.items()}).status_code == 302
-    )
+    form = clients["owner"].get(PAGE).context["form"]
+    assert clients["owner"].post(PAGE, {key: str(value) for key, value in form.initial.items()}).status_code == 302
     owned.refresh_from_db()
     assert owned.version.number == 1
 
 
 def test_an_edit_of_an_older_version_is_not_taken(owned, clients):
-    clients["owner"].post(url(owned), TEXTS | {"based_on": "1"})
-    response = clients["teammate"].post(url(owned), TEXTS | {"based_on": "1", "title": "Mine"})
+    clients["owner"].post(PAGE, TEXTS | {"based_on": "1"})
+    response = clients["teammate"].post(PAGE, TEXTS | {"based_on": "1", "title": "Mine"})
     assert response.status_code == 400
     assert "Someone else has changed this study." in response.text
     owned.refresh_from_db()
@@ -46,7 +41,7 @@ def test_an_edit_of_an_older_version_is_not_taken(owned, clients):
 
 
 def test_a_preview_stores_nothing_and_runs_nothing(owned, clients):
-    page = clients["owner"].post(url(owned), TEXTS | {"preview": "yes"}).text
+    page = clients["owner"].post(PAGE, TEXTS | {"preview": "yes"}).text
     assert "<strong>example</strong>" in page
     assert "<script>alert" not in page
     owned.refresh_from_db()
@@ -63,7 +58,7 @@ def test_the_preview_beside_a_field_is_clean(clients):
 def test_a_translation_is_read_by_judges(owned, clients, visit):
     judge = visit(agreed=False)
     fields = {"question": "Quel secteur ?", "consent": "D'accord.", "based_on": "1"}
-    assert clients["owner"].post(f"{url(owned)}/fr", fields).status_code == 302
+    assert clients["owner"].post("/studies/wards/texts/fr", fields).status_code == 302
     assert "Quel secteur ?" in judge.get(**{"Accept-Language": "fr"}).text
     before = owned.version.translations
     owned.refresh_from_db()
@@ -72,23 +67,23 @@ def test_a_translation_is_read_by_judges(owned, clients, visit):
 
 def test_judges_choose_a_language_only_when_what_matters_is_translated(owned, clients, visit):
     judge = visit(agreed=False)
-    clients["owner"].post(f"{url(owned)}/fr", {"question": "Quel secteur ?", "based_on": "1"})
+    clients["owner"].post("/studies/wards/texts/fr", {"question": "Quel secteur ?", "based_on": "1"})
     page = judge.get(**{"Accept-Language": "fr"}).text
     assert 'lang="en"' in page
     assert 'value="fr"' not in page
     judge.post("language", language="fr")
     assert 'lang="en"' in judge.get().text
-    overview = clients["owner"].get(f"/studies/{owned.slug}/").text
+    overview = clients["owner"].get("/studies/wards/").text
     assert "Judges cannot read the study in French yet" in overview
-    beside = clients["owner"].get(f"{url(owned)}/fr").text
+    beside = clients["owner"].get("/studies/wards/texts/fr").text
     assert "Still to translate: consent" in beside
     assert "Which ward has the LOWER rate?" in beside, "the source stands beside the translation"
 
 
 def test_only_languages_of_the_study_are_translated_into(owned, clients):
-    assert clients["owner"].get(f"{url(owned)}/de").status_code == 302
-    assert clients["owner"].get(f"{url(owned)}/en").status_code == 302
-    assert clients["owner"].post(f"{url(owned)}/de", {"question": "Was?"}).status_code == 302
+    assert clients["owner"].get("/studies/wards/texts/de").status_code == 302
+    assert clients["owner"].get("/studies/wards/texts/en").status_code == 302
+    assert clients["owner"].post("/studies/wards/texts/de", {"question": "Was?"}).status_code == 302
     owned.refresh_from_db()
     assert owned.version.number == 1
 
@@ -106,12 +101,8 @@ GOOD = {
 }
 
 
-def judging_url(study):
-    return f"/studies/{study.slug}/judging"
-
-
 def test_the_settings_are_kept_as_a_version(owned, clients):
-    assert clients["teammate"].post(judging_url(owned), GOOD).status_code == 302
+    assert clients["teammate"].post(JUDGING, GOOD).status_code == 302
     owned.refresh_from_db()
     version = owned.version
     assert (version.recommended, version.maximum, version.ties, version.skips) == (20, 40, True, False)
@@ -120,19 +111,19 @@ def test_the_settings_are_kept_as_a_version(owned, clients):
 
 
 def test_a_language_taken_away_keeps_its_translation_in_the_old_version(owned, clients):
-    clients["owner"].post(judging_url(owned), GOOD | {"more_languages": []})
+    clients["owner"].post(JUDGING, GOOD | {"more_languages": []})
     owned.refresh_from_db()
     assert owned.version.translations == {}
     assert "fr" in owned.versions.get(number=1).translations
 
 
 def test_an_open_link_comes_and_goes(owned, clients):
-    clients["owner"].post(judging_url(owned), GOOD | {"access": "open"})
+    clients["owner"].post(JUDGING, GOOD | {"access": "open"})
     owned.refresh_from_db()
     code = owned.join_code
-    assert f"/s/{code}/" in clients["owner"].get(f"/studies/{owned.slug}/").text
+    assert f"/s/{code}/" in clients["owner"].get("/studies/wards/").text
     assert clients["anonymous"].get(f"/s/{code}/").status_code == 200
-    clients["owner"].post(judging_url(owned), GOOD)
+    clients["owner"].post(JUDGING, GOOD)
     assert clients["anonymous"].get(f"/s/{code}/").status_code == 404
 
 

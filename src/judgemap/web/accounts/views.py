@@ -34,18 +34,13 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
         given = form.cleaned_data
         with form.refusals():
             made = actions.accept_invitation(token, given.get("email", ""), given["password"], given.get("name", ""))
-            return _enter(request, made, is_new=invited.researcher is None)
+            if made is None:
+                return _gone(request)
+            if invited.researcher:  # with a new password, they sign in as usual, including the second step
+                return redirect("account_login")
+            login(request, made, backend=BACKEND)
+            return redirect("studies:list")
     return render(request, "accounts/invitation.html", {"form": form, "researcher": invited.researcher})
-
-
-def _enter(request: HttpRequest, researcher: Researcher | None, *, is_new: bool) -> HttpResponse:
-    """Sign in a new researcher; one with a new password signs in as usual, including the second step."""
-    if researcher is None:
-        return _gone(request)
-    if not is_new:
-        return redirect("account_login")
-    login(request, researcher, backend=BACKEND)
-    return redirect("studies:list")
 
 
 def _gone(request: HttpRequest) -> HttpResponse:

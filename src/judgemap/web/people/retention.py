@@ -8,11 +8,12 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from smtplib import SMTPException
+from typing import Any
 
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
-from django.db.models import Value
+from django.db.models import QuerySet, Value
 from django.db.models.functions import Concat
 from django.utils import timezone
 
@@ -45,7 +46,7 @@ def keep_promises(**_: object) -> None:
 def remove_due() -> list[Act]:
     """Hide the answers of every study whose last day is over, for `erase_hidden`; return the certificates."""
     due = Study.objects.filter(answers_until__lt=timezone.now().date(), answers_removed_at=None)
-    return [certificate for study in due for certificate in _remove_if_due(study.pk)]
+    return [certificate for study in due if (certificate := _remove_if_due(study.pk))]
 
 
 def hide_answers(study: Study) -> Act:
@@ -58,10 +59,7 @@ def hide_answers(study: Study) -> Act:
     detail: dict[str, object] = {
         "kept until": str(study.answers_until),
         "judges and links": judges.count(),
-        "answers": Answer.objects.filter(pair__judge__study=study).count(),
-        "pairs": Pair.objects.filter(judge__study=study).count(),
-        "consents": Consent.objects.filter(judge__study=study).count(),
-        "unknown areas": UnknownArea.objects.filter(judge__study=study).count(),
+        **{name: rows.count() for name, rows in _given_in(study).items()},
     }
     for _, changed in answers_go.send(Study, study=study, judges=list(judges.values_list("name", flat=True))):
         detail |= changed if isinstance(changed, dict) else {}
@@ -98,11 +96,19 @@ def erase_hidden() -> None:
 def remove_judges(study: Study, **_: object) -> None:
     """Remove the judges of a study that is being deleted, with their pairs and answers, in short turns."""
     Judge.objects.filter(preview_of=study).delete()
-    delete_in_turns(Answer.objects.filter(pair__judge__study=study), alone=True)
-    delete_in_turns(Pair.objects.filter(judge__study=study), alone=True)
-    delete_in_turns(Consent.objects.filter(judge__study=study), alone=True)
-    delete_in_turns(UnknownArea.objects.filter(judge__study=study), alone=True)
+    for rows in _given_in(study).values():
+        delete_in_turns(rows, alone=True)
     delete_in_turns(Judge.objects.filter(study=study))
+
+
+def _given_in(study: Study) -> "dict[str, QuerySet[Any]]":
+    """Return the rows of all that a study's judges gave us; no row refers to one that comes before it."""
+    return {
+        "answers": Answer.objects.filter(pair__judge__study=study),
+        "pairs": Pair.objects.filter(judge__study=study),
+        "consents": Consent.objects.filter(judge__study=study),
+        "unknown areas": UnknownArea.objects.filter(judge__study=study),
+    }
 
 
 def note_withdrawals(hashes: Iterable[str] | None = None) -> None:
@@ -171,13 +177,12 @@ def remind_due() -> None:
             _remind(study.pk, passed[-1])
 
 
-def _remove_if_due(key: int) -> Iterator[Act]:
+def _remove_if_due(key: int) -> Act | None:
     """Remove a study's answers, unless another worker has just done so."""
     with transaction.atomic():
         study = Study.objects.select_for_update(of=("self",)).select_related("current").get(pk=key)
         left = days_left(study)
-        if left is not None and left < 0:
-            yield hide_answers(study)
+        return hide_answers(study) if left is not None and left < 0 else None
 
 
 def _remind(key: int, days: int) -> None:

@@ -19,8 +19,7 @@ from judgemap.web.studies.models import Act, LogHead, Study
 def record(study: Study | None, researcher: Researcher | None, verb: str, detail: Mapping[str, object]) -> Act:
     """Write an act into the audit log, at the end of its chain."""
     with transaction.atomic():
-        LogHead.objects.get_or_create(pk=LogHead.ONLY)
-        head = LogHead.objects.select_for_update().get(pk=LogHead.ONLY)  # one process at a time
+        head, _ = LogHead.objects.select_for_update().get_or_create(pk=LogHead.ONLY)  # one process at a time
         act = Act(study=study, researcher=researcher, verb=verb, detail=json.loads(json.dumps(detail)))
         act.number, act.at = head.number + 1, timezone.now()
         act.study_key, act.researcher_key = act.study_id, act.researcher_id

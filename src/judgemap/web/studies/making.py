@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import timedelta
 from typing import NamedTuple
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.html import escape
 from django.utils.safestring import SafeString
@@ -148,9 +147,9 @@ def _new_study(title: str, outline: str) -> Study:
     base = slugify(title)[:50].strip("-") or "study"
     for number in range(1, MOST_OF_A_NAME):
         slug = base if number == 1 else f"{base}-{number}"
-        if not Study.objects.filter(slug=slug).exists():
-            with suppress(IntegrityError), transaction.atomic():  # another process may take the name just now
-                return Study.objects.create(slug=slug, outline=outline)
+        study, is_new = Study.objects.defer("outline").get_or_create(slug=slug, defaults={"outline": outline})
+        if is_new:
+            return study
     raise StudyError(_("too many studies have this title; choose another one"))
 
 

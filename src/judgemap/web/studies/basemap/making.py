@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
-from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -218,12 +217,8 @@ def add_part(extract: Extract, number: int, content: bytes) -> int:
     """Store a part, and return how many there are; a part that is sent twice counts once."""
     if len(content) > PART or number * PART + len(content) > extract.size:
         raise StudyError(_("the parts do not fit together; upload the file again"))
-    try:
-        with transaction.atomic():
-            ExtractPart.objects.create(extract=extract, number=number, content=content)
-    except IntegrityError:
-        pass  # sent twice, because the first answer was lost
-    return ExtractPart.objects.filter(extract=extract).aggregate(n=Count("pk"))["n"] or 0
+    ExtractPart.objects.get_or_create(extract=extract, number=number, defaults={"content": content})
+    return extract.parts.count()
 
 
 def ask_for_base_map(extract: Extract, credit: str, by: Researcher | None) -> BaseMap:

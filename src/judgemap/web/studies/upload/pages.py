@@ -111,12 +111,10 @@ def columns(request: HttpRequest, upload: int) -> HttpResponse:
         return _other_layer(request, kept)
     form = ColumnsForm(kept, request.POST or None, initial=first_choice(kept))
     if form.is_valid():
-        try:
+        with form.refusals():
             chosen = form.chosen()
             define(kept, chosen)
             return redirect("studies:making", ask_for_draft(kept, chosen, researcher_of(request)).pk)
-        except StudyError as error:
-            form.add_study_error(error)
     found = form.found
     context = {"form": form, "upload": kept, "found": found, "columns": found.columns[:12]}
     context |= {"promise": promise(found.areas)}
