@@ -154,8 +154,8 @@ def slopes(
             pull = (y1 - y2 + (y1 + y2 + 2 * t) * pT) / (1 - pT * pT)
             return 0.5 * (y1 - y2) - (0.5 * (y1 + y2) + t) * at.T + 0.5 * p * (at.S * at.S) * pull
         case TieRule.DAVIDSON:
-            all_ = y1 + y2 + t
-            return 0.5 * (y1 - y2) - 0.5 * at.T * (all_ - p * at.S * all_ / (1 - p + p * at.S))
+            total = y1 + y2 + t
+            return 0.5 * (y1 - y2) - 0.5 * at.T * (total - p * at.S * total / (1 - p + p * at.S))
 
 
 def curvature(answers: Answers | Wins, rule: TieRule | None, eta: FloatArray, tie_chance: FloatArray) -> FloatArray:

@@ -22,7 +22,7 @@ from scipy.special import expit, logit
 from judgemap.core.approximate import approximate
 from judgemap.core.model.judges import PanelModel
 from judgemap.core.model.outcomes import TieRule, add_up, curvature, log_likelihood, slopes
-from judgemap.core.model.prior import Covariance, Model
+from judgemap.core.model.prior import Model
 from judgemap.core.samplers import split_hmc
 from judgemap.core.samplers.judges.layout import Layout, Views, build_views, lay_out, one_sided, summarise_views
 from judgemap.core.samplers.judges.target import (
@@ -510,7 +510,8 @@ def _place_by_rounds(
     for steps in rounds:
         # Better coordinates need fewer kicks: each round starts with half the number the last one ended with.
         summary, kicks = pilot(rng, target, steps, max(FIRST_KICKS, kicks // 2))
-        target = sheared(rng, placed(target, views, summary))
+        at = _place(target.model, target.layout, views, summary)
+        target = sheared(rng, replace(target, coordinates=at))
     return target, kicks
 
 
@@ -592,12 +593,8 @@ def choose_kicks(rng: np.random.Generator, target: JudgesTarget, fewest: int = 2
     )
 
 
-def placed(target: JudgesTarget, views: Views, known: Summary) -> JudgesTarget:
-    """Place the coordinates around what is known of the posterior."""
-    return replace(target, coordinates=_place(target.model, target.layout, views, known))
-
-
 def _place(model: PanelModel, layout: Layout, views: Views, known: Summary) -> Coordinates:
+    """Place the coordinates around what is known of the posterior."""
     if known.precision is None:
         return coordinates(layout, model.covariance.factor, views, known)
     # K⁻¹ = LLᵀ, and K = FFᵀ with F = L⁻ᵀ.
@@ -618,6 +615,9 @@ def first_target(model: PanelModel, layout: Layout, views: Views) -> JudgesTarge
     starts = np.array([float(logit(p[0])) if scale.name == "tie_chance" else scale.start for scale in chosen])
     # Chains that start many times too far apart are flung out of reach: with many ties, p is known well.
     tie_sd = 1 / np.sqrt(FIRST_SCALE_SD**-2 + model.counts.ties.sum())
+    precision = None
+    if parts.smoothness:
+        precision = roughness(model.covariance, np.full(1, FIRST_LOGIT), np.ones((1, layout.n_areas))).precision
     weight, score = curvature(layout.answers, parts.ties, e, p), slopes(layout.answers, parts.ties, e, p)
     judges = np.zeros((layout.n_judges, 1))
     known = Summary(
@@ -635,7 +635,7 @@ def first_target(model: PanelModel, layout: Layout, views: Views) -> JudgesTarge
             swell=np.zeros(len(chosen)),
             dim=np.zeros(len(chosen)),
         ),
-        precision=_first_precision(model.covariance) if parts.smoothness else None,
+        precision=precision,
     )
     return JudgesTarget(model, layout, chosen, _place(model, layout, views, known))
 
@@ -654,11 +654,6 @@ def size_and_tie_chance(layout: Layout, rule: TieRule, e: FloatArray) -> tuple[f
 
     found = optimize.minimize(depth, [0.0, FIRST_TIE_LOGIT], method="Nelder-Mead", options={"xatol": 0.01})
     return float(np.exp(found.x[0])), expit(found.x[1:])
-
-
-def _first_precision(C: Covariance) -> FloatArray:
-    first: FloatArray = roughness(C, np.full(1, FIRST_LOGIT), np.ones((1, C.n_areas))).precision
-    return first
 
 
 def pilot(rng: np.random.Generator, target: JudgesTarget, steps: int, kicks: int) -> tuple[Summary, int]:

@@ -22,8 +22,9 @@ constant, is
 
     ℓ(η) + Σ log prior of the scales − ½ Σ w² − ½ Σ log P − ½ Σ z²
 
-with −½(Vw)ᵀK⁻¹Vw for the map if its smoothness is inferred. Gradients are written by hand, going backwards through the
-same steps. The scales, single numbers on the whole real line, and the logarithms of their priors are
+with −½(Vw)ᵀK⁻¹Vw for the map if its smoothness is inferred. `judges.compiled` computes it, and its gradient by going
+backwards through the same steps. The scales, single numbers on the whole real line, and the logarithms of their priors
+are
 
     log_variance       τ = log α²: see `prior.Terms`
     log_disagreement   log σ²: likewise
