@@ -18,9 +18,8 @@ def fitted(judgemap, edges, comparisons, folder):
     if not (folder / "results").exists():
         (folder / "figures.csv").write_text("id,town,people\n1,A,10\n2,A,20\n3,A,30\n4,B,40\n5,B,50\n6,B,60\n9,C,1\n")
         words = ["--as-in-paper", "--chains", "2", "--warmup", "100", "--draws", "1000", "--seed", "1"]
-        done = judgemap(
-            "fit", comparisons, *edges, "--figures", folder / "figures.csv", "-o", folder / "results", *words
-        )
+        files = ["--figures", folder / "figures.csv", "-o", folder / "results"]
+        done = judgemap("fit", comparisons, *edges, *files, *words)
         assert done.status == 0, done.err
         assert "1 of 7 rows are not of these areas" in done.out
         assert "people" in done.out

@@ -14,13 +14,12 @@ import shapely
 import judgemap as jm
 from judgemap.study.fit.settings import FitSettings
 
-QUICK = ["--chains", "2", "--draws", "50", "--seed", "1"]
 TINY = ["--judges-alike", "--chains", "1", "--draws", "10", "--seed", "1"]
 """For what any fit shows."""
 
 
 def test_writes_the_folder_and_prints_a_table(judgemap, edges, comparisons, tmp_path):
-    result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *QUICK)
+    result = judgemap("fit", comparisons, *edges, "-o", tmp_path / "results", *TINY[1:])
     assert result.status == 0, result.err
     assert result.err == "", "quiet where nobody watches"
     assert "40 comparisons of 6 areas by 3 judges, seed 1." in result.out
@@ -59,9 +58,8 @@ def test_a_map_with_an_island(judgemap, tmp_path):
     frame = gpd.GeoDataFrame({"code": list("abcde"), "name": list("ABCDE")}, geometry=boxes, crs="EPSG:27700")
     frame.to_file(tmp_path / "wards.gpkg")
     (tmp_path / "answers.csv").write_text("winner,loser\na,b\nb,c\nd,A\n")
-    result = judgemap(
-        "fit", tmp_path / "answers.csv", "--areas", tmp_path / "wards.gpkg", "-o", tmp_path / "out", *TINY[1:]
-    )
+    files = [tmp_path / "answers.csv", "--areas", tmp_path / "wards.gpkg", "-o", tmp_path / "out"]
+    result = judgemap("fit", *files, *TINY[1:])
     assert result.status == 0, result.err
     assert "joined to the nearest area, 'D'" in result.out
     assert "3 comparisons of 5 areas, seed" in result.out, "nobody said who judged"
@@ -99,18 +97,7 @@ def test_ctrl_c_keeps_what_was_drawn(judgemap, edges, comparisons, tmp_path, mon
 @pytest.mark.slow  # a process with a terminal; the test above is the quick sibling
 def test_ctrl_c_on_a_terminal_keeps_what_was_drawn(stopped, edges, comparisons, tmp_path):
     """A long run shows draws, ESS and R-hat, and still writes a whole folder when it is interrupted."""
-    words = [
-        "fit",
-        comparisons,
-        *edges,
-        "-o",
-        tmp_path / "results",
-        "--judges-alike",
-        "--chains",
-        2,
-        "--draws",
-        100_000,
-    ]
+    words = ["fit", comparisons, *edges, "-o", tmp_path / "results", "--judges-alike", "--chains", 2, "--draws", 10**5]
     shown, status = stopped(*words, once=b"R-hat")
     assert status == 130
     assert "draws" in shown

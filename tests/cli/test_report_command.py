@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 
+import pandas as pd
 import pytest
 
 import judgemap as jm
@@ -13,22 +14,13 @@ SHORT = ["--chains", "2", "--warmup", "50", "--draws", "50", "--thin", "1", "--s
 
 
 @pytest.fixture
-def timed(tmp_path):
+def timed(comparisons, tmp_path):
     """Comparisons with times and days."""
-    rows = ["judge,left,right,outcome,seconds,answered_at"]
-    for k in range(40):
-        right = 6 - k % 2 * (k % 5 < 4)
-        said, day = ("left", "right", "tie")[k % 3], f"2026-03-{1 + k % 20:02d}T10:00:00Z"
-        rows.append(f"{1 + k % 3},{1 + k % 5},{right},{said},{2 + k % 7},{day}")
-    path = tmp_path / "timed.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
-@pytest.fixture(scope="module")
-def fits(tmp_path_factory):
-    """A folder for the fit that every test begins with."""
-    return tmp_path_factory.mktemp("fits")
+    table = pd.read_csv(comparisons).assign(seconds=[2 + k % 7 for k in range(40)])
+    table["answered_at"] = [f"2026-03-{1 + k % 20:02d}T10:00:00Z" for k in range(40)]
+    table.loc[2::3, "outcome"] = "tie"
+    table.to_csv(tmp_path / "timed.csv", index=False)
+    return tmp_path / "timed.csv"
 
 
 @pytest.fixture
@@ -150,18 +142,21 @@ def test_a_map_that_was_cut_off(judgemap, spatial, tmp_path):
 
 def test_what_does_not_belong(judgemap, spatial, timed, study_file, edges, tmp_path):
     page = ["-o", tmp_path / "report.html", *FOLLOWS]
-    refused(judgemap("report", spatial, "-o", tmp_path / "report.html"), "write it with --next-steps")
-    refused(judgemap("report", spatial), "nothing to write")
-    refused(judgemap("report", spatial, "--pictures", tmp_path / "f", "--pdf"), "--pdf needs -o")
-    refused(judgemap("report", spatial, "-o", tmp_path / "report.docx"), r"a briefing is \.html or \.pdf")
-    refused(judgemap("report", spatial, "-o", tmp_path / "absent" / "report.html"), "there is no folder")
-    refused(judgemap("report", spatial, *page, "--beside", spatial), "is a fit of the spatial model")
-    refused(judgemap("report", spatial, *page, "--study", tmp_path / "absent.toml"), "there is no such file")
-    refused(judgemap("report", spatial, "--pictures", tmp_path), "is not empty")
     study_file.write_text('title = "T"\nquestion = "Q?"\ndirection = "higher"\n')
-    refused(judgemap("report", spatial, *page, "--study", study_file), "asks for the area with the higher rate")
     timed.write_text("\n".join(timed.read_text().splitlines()[:-1]) + "\n")
-    refused(judgemap("report", spatial, *page, "--comparisons", timed), "not the comparisons that were fitted")
+    for words, said in (
+        (page[:2], "write it with --next-steps"),
+        ([], "nothing to write"),
+        (["--pictures", tmp_path / "f", "--pdf"], "--pdf needs -o"),
+        (["-o", tmp_path / "report.docx"], r"a briefing is \.html or \.pdf"),
+        (["-o", tmp_path / "absent" / "report.html"], "there is no folder"),
+        ([*page, "--beside", spatial], "is a fit of the spatial model"),
+        ([*page, "--study", tmp_path / "absent.toml"], "there is no such file"),
+        (["--pictures", tmp_path], "is not empty"),
+        ([*page, "--study", study_file], "asks for the area with the higher rate"),
+        ([*page, "--comparisons", timed], "not the comparisons that were fitted"),
+    ):
+        refused(judgemap("report", spatial, *words), said)
     assert not page[1].exists()
 
 

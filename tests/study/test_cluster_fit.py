@@ -23,17 +23,15 @@ SHORT = {"chains": 4, "warmup": 300, "draws": 400, "thin": 2}
 TRUE = np.repeat([0, 1, 2], 8)
 
 
-def rows_of_areas(strengths, comparisons, winner_is="lower", seed=1):
+def rows_of_areas(strengths, comparisons):
     """Three rows of eight areas, joined at their ends, and comparisons from known strengths."""
     edges = [[i, i + 1] for i in range(23)]
     areas = jm.Areas(tuple(f"A{i}" for i in range(24)), tuple(f"Area {i}" for i in range(24)), AreaGraph(24, edges))
-    counts = simulate_counts(np.random.default_rng(seed), strengths, comparisons)
+    counts = simulate_counts(np.random.default_rng(1), strengths, comparisons)
     left = np.r_[np.repeat(counts.first, counts.wins), np.repeat(counts.second, counts.n - counts.wins)]
     right = np.r_[np.repeat(counts.second, counts.wins), np.repeat(counts.first, counts.n - counts.wins)]
     n = len(left)
-    return areas, Comparisons.from_words(
-        areas.ids, ("1",) * n, left, right, ("left",) * n, np.full(n, np.nan), winner_is
-    )
+    return areas, Comparisons.from_words(areas.ids, ("1",) * n, left, right, ("left",) * n)
 
 
 @pytest.fixture(scope="module")

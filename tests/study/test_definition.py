@@ -54,6 +54,8 @@ def test_the_least_definition(tmp_path):
         ("[base_map]\ntiles = 'http://tiles'", "base_map.tiles is 'http://tiles'; it must begin with https://"),
         ("answers_until = '30.6.2027'", "answers_until is '30.6.2027'; it must be a day, such as 2027-06-30"),
         ("[", "this is not TOML"),
+        ("repeats = 0.9", "repeats is 0.9; it is the share"),
+        ("repeats = 'few'", "repeats is 'few'; it must be a number"),
     ],
 )
 def test_mistakes_name_the_file_and_the_key(tmp_path, more, words):
@@ -109,14 +111,11 @@ def test_what_is_no_address_of_tiles(tiles):
 
 @pytest.mark.parametrize("key", ["title", "question", "direction"])
 def test_what_must_be_there(tmp_path, key):
+    with pytest.raises(StudyError, match="there is no such file"):
+        read_definition(tmp_path / "study.toml")
     lines = [line for line in LEAST.splitlines() if not line.startswith(key)]
     with pytest.raises(StudyError, match=f"there is no '{key}'"):
         read(tmp_path, "\n".join(lines))
-
-
-def test_no_such_file(tmp_path):
-    with pytest.raises(StudyError, match="there is no such file"):
-        read_definition(tmp_path / "study.toml")
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=30).filter(
@@ -160,9 +159,3 @@ def test_areas_from_an_edge_list_with_edges_added_and_removed(tmp_path):
 def test_a_map_must_be_named(tmp_path):
     with pytest.raises(StudyError, match="areas does not name a map"):
         read_study_areas(StudyDefinition("T", "Q", "lower"), tmp_path)
-
-
-@pytest.mark.parametrize(("repeats", "sentence"), [(0.9, "repeats is 0.9; it is the share"), ("few", "a number")])
-def test_repeats_are_a_small_share(repeats, sentence):
-    with pytest.raises(StudyError, match=sentence):
-        parse_definition({"title": "T", "question": "Q", "direction": "lower", "repeats": repeats})

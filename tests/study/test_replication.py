@@ -26,6 +26,7 @@ from judgemap.study.fit.record import Correlation
 from judgemap.study.fit.settings import FitSettings
 
 SIDE = 4
+QUICK = {"seed": 1, "chains": 2, "draws": 20, "as_in_paper": True}
 
 
 @pytest.fixture(scope="module")
@@ -48,20 +49,13 @@ def data(areas) -> jm.Comparisons:
     right = (left + rng.integers(1, 16, 120)) % 16
     outcomes = rng.choice(["left", "right", "tie", "skipped"], 120, p=[0.5, 0.3, 0.1, 0.1])
     judges = [*rng.choice(["Ann Archer", "Bob Baker"], 119), "Cleo Carter"]
-    return jm.Comparisons.from_words(
-        ids=areas.ids,
-        judge=tuple(judges),
-        left=left,
-        right=right,
-        outcome=tuple(outcomes.tolist()),
-        seconds=np.where(np.arange(120) % 7 == 0, np.nan, rng.lognormal(1, 1, 120)),
-        winner_is="higher",
-    )
+    seconds = np.where(np.arange(120) % 7 == 0, np.nan, rng.lognormal(1, 1, 120))
+    return jm.Comparisons.from_words(areas.ids, judges, left, right, outcomes.tolist(), seconds, winner_is="higher")
 
 
 @pytest.fixture(scope="module")
 def fit(areas, data):
-    return FitSettings(seed=1, chains=2, draws=20, as_in_paper=True).run(data, areas)
+    return FitSettings(**QUICK).run(data, areas)
 
 
 def unpacked(archive: Path, folder: Path) -> Path:
@@ -90,33 +84,21 @@ def run(folder: Path, *, apart: bool = False) -> pd.DataFrame:
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param(FitSettings(seed=11, chains=2, draws=20, as_in_paper=True), id="spatial"),
-        pytest.param(
-            FitSettings(
-                model="standard", alpha=1.3, seed=2**40, chains=2, draws=20, sampler="gibbs", thin=2, as_in_paper=True
-            ),
-            id="standard",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            FitSettings(prior="exponential", chi=0.3, omega=0.7, seed=5, chains=2, draws=20, as_in_paper=True),
-            id="centroids",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            FitSettings(prior="graph-exponential", length=0.4, seed=5, chains=2, draws=20, as_in_paper=True),
-            id="graph",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            FitSettings(
-                model="clusters", beta=1e-6, seed=3, chains=2, warmup=20, draws=40, thin=2, clusters=3, loss="binder"
-            ),
-            id="clusters",
+        {"seed": 11},
+        {"model": "clusters", "beta": 1e-6, "seed": 3, "warmup": 20, "thin": 2, "clusters": 3, "loss": "binder"},
+        *(
+            pytest.param(slow, marks=pytest.mark.slow)
+            for slow in (
+                {"model": "standard", "alpha": 1.3, "seed": 2**40, "sampler": "gibbs", "thin": 2},
+                {"prior": "exponential", "chi": 0.3, "omega": 0.7, "seed": 5},
+                {"prior": "graph-exponential", "length": 0.4, "seed": 5},
+            )
         ),
     ],
+    ids=lambda settings: settings.get("model", settings.get("prior", "spatial")),
 )
 def test_the_command_gives_the_same_numbers(areas, data, tmp_path, settings):
+    settings = FitSettings(**QUICK | settings)
     fit = settings.run(data, areas)
     archive = replication(fit, data, 'title = "Wards"\n', tmp_path / "wards.zip")
     folder = unpacked(archive, tmp_path / "empty")
@@ -134,8 +116,7 @@ def test_the_command_gives_the_same_numbers(areas, data, tmp_path, settings):
 
 
 def test_a_fit_out_of_its_folder_and_without_a_map(areas, data, tmp_path):
-    bare = replace(areas, geometry=None)
-    fit = FitSettings(seed=1, chains=2, draws=20, as_in_paper=True).run(data, bare)
+    fit = FitSettings(**QUICK).run(data, replace(areas, geometry=None))
     loaded = jm.load_fit(fit.save(tmp_path / "results"))
     folder = unpacked(replication(loaded, data, None, tmp_path / "a.zip"), tmp_path / "empty")
     assert not (folder / "areas.gpkg").exists()
@@ -145,7 +126,7 @@ def test_a_fit_out_of_its_folder_and_without_a_map(areas, data, tmp_path):
 
 def test_areas_without_neighbours(areas, data, tmp_path):
     lone = Areas(areas.ids, areas.names, AreaGraph(16, np.empty((0, 2), dtype=np.int64)))
-    fit = FitSettings(model="standard", seed=1, chains=2, draws=20, as_in_paper=True).run(data, lone)
+    fit = FitSettings(model="standard", **QUICK).run(data, lone)
     folder = unpacked(replication(fit, data, None, tmp_path / "a.zip"), tmp_path / "empty")
     again = run(folder)
     np.testing.assert_array_equal(again["risk_mean"], fit.areas["risk_mean"])

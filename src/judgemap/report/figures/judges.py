@@ -46,7 +46,7 @@ def left_shares(table: pd.DataFrame) -> Picture:
         raise StudyError("sides were not recorded (no answer is 'right'), so there is no share of left choices to draw")
     off = (shown["left_low"] > 0.5) | (shown["left_high"] < 0.5)
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
-        draw_rows(axes, shown["judge"], *shown[["left_share", "left_low", "left_high"]].to_numpy().T, odd=off)
+        draw_rows(axes, shown["judge"].tolist(), *shown[["left_share", "left_low", "left_high"]].to_numpy().T, odd=off)
         axes.axvline(0.5, **DASHED)
         axes.set(xlabel="share of left choices, with 95 % interval", xlim=(-0.02, 1.02))
     names = listed(shown["judge"][off].tolist())
@@ -87,7 +87,7 @@ def agreement(table: pd.DataFrame) -> Picture:
     below = shown["agreement_high"] < shown["agreement_expected"]
     with drawing(50 + 15 * len(shown)) as (figure, [axes]):
         ends = shown[["agreement", "agreement_low", "agreement_high"]].to_numpy().T
-        draw_rows(axes, shown["judge"], *ends, odd=below)
+        draw_rows(axes, shown["judge"].tolist(), *ends, odd=below)
         rows = np.arange(len(shown), 0, -1)
         axes.plot(shown["agreement_expected"], rows, "|", color=INK, markersize=10, markeredgewidth=1.5)
         axes.set(xlabel="share of answers that match the other judges", xlim=(-0.02, 1.02))

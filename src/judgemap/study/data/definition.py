@@ -161,6 +161,9 @@ class Tiles:
 TABLES = ("areas", "texts", "base_map", "translations", "briefing")
 WRITTEN = ("example", "consent", "instructions", "thanks")
 """The keys of the table [texts]."""
+PLAIN = [each.name for each in fields(StudyDefinition) if each.name not in (*TABLES, *WRITTEN, "base_map_credit")]
+"""The keys that are in no table; a study does without those of `OPTIONAL`."""
+OPTIONAL = ("repeats", "asks_places", "answers_until")
 PAIRS = tuple[tuple[str, str], ...]
 KINDS = {
     str: "text",
@@ -205,8 +208,7 @@ def parse_definition(tables: Mapping[str, Any]) -> StudyDefinition:
     judgemap.errors.StudyError: maximum is 'many'; it must be a whole number
     """
     inside = {key: _table(tables, key) for key in TABLES}
-    plain = [each.name for each in fields(StudyDefinition) if each.name not in (*TABLES, *WRITTEN, "base_map_credit")]
-    given = _read(StudyDefinition, {key: value for key, value in tables.items() if key not in TABLES}, plain)
+    given = _read(StudyDefinition, {key: value for key, value in tables.items() if key not in TABLES}, PLAIN)
     for key in ("title", "question", "direction"):
         if key not in given:
             one = "direction = 'lower' or 'higher'" if key == "direction" else "it"
@@ -257,23 +259,8 @@ def _as_text(value: Any) -> Any:  # noqa: ANN401 - whatever TOML holds
 
 def write_definition(study: StudyDefinition) -> str:
     """Write a study.toml, so that reading it gives the same definition."""
-    tables: dict[str, object] = {
-        key: list(value) if isinstance(value, tuple) else value
-        for key in ("title", "question", "direction", "design", "recommended", "maximum", "ties", "skips", "access")
-        for value in [getattr(study, key)]
-    }
-    if study.repeats:
-        tables["repeats"] = study.repeats
-    if study.asks_places:
-        tables["asks_places"] = True
-    if study.answers_until:
-        tables["answers_until"] = study.answers_until
-    tables["languages"] = list(study.languages)
-    tables["areas"] = {
-        each.name: [list(pair) for pair in value] if isinstance(value, tuple) else value
-        for each in fields(AreasSource)
-        if (value := getattr(study.areas, each.name))
-    }
+    tables: dict[str, object] = {key: value for key in PLAIN if (value := getattr(study, key)) or key not in OPTIONAL}
+    tables["areas"] = {key: value for key, value in asdict(study.areas).items() if value}
     tables["texts"] = {key: getattr(study, key) for key in WRITTEN}
     if study.base_map:
         tables["base_map"] = {"tiles": study.base_map, "credit": study.base_map_credit}

@@ -250,7 +250,7 @@ class Fit(Displayed):
 
         self._check_judge_maps()
         maps = [self.judge_map(judge).assign(judge=judge) for judge in self.judges]
-        of_risk = [name for name in self.areas if name.startswith("risk_")]
+        of_risk = [name for name in self.areas.columns if name.startswith("risk_")]
         return pd.concat(maps, ignore_index=True)[["judge", "id", "name", *of_risk]]
 
     def judge_map(self, judge: str) -> "pd.DataFrame":
