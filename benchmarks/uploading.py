@@ -4,8 +4,9 @@
     .venv/bin/python benchmarks/uploading.py nation.gpkg --from lsoa2011.zip        made of another, with more points
 
 Eight judges of a map of 200 areas wait a second between answers: first for 20 seconds, then while the file is sent,
-read, simplified and shown, and then while a worker makes the draft, until its map is open. Times are by the clock, in
-milliseconds, and memory is the most that a process ever had.
+read, simplified and shown, and then while a worker makes the draft, until its map is open. Judges' times are by the
+clock, in milliseconds; memory is the most that a process ever had, and CPU seconds are sums over the processes of a
+kind.
 """
 
 import asyncio
@@ -20,11 +21,12 @@ import urllib.request
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import numpy as np
 
-from judging import Server, _group, _processes, play, seconds_long, write_map
+from judging import Server, _cpu, _group, _processes, play, seconds_long, write_map
 
 EMAIL, PASSWORD = "owner@example.org", "a password of many words"
 BOUNDARY = "between-the-parts-of-a-form"  # long, because a short one occurs in any large file
@@ -64,12 +66,13 @@ class Browser:
         self.open("/account/login/?next=/new/", urlencode(form).encode())
 
     def send(self, file: Path) -> str:
-        """Send a map, and return the page that shows it."""
+        """Send a map, and return what the page that shows it says about its outlines."""
         between = f"--{BOUNDARY}\r\nContent-Disposition: form-data; name="
         head = f'{between}"csrfmiddlewaretoken"\r\n\r\n{self.token}\r\n'
         head += f'{between}"boundaries"; filename="{file.name}"\r\n\r\n'
         body = head.encode() + file.read_bytes() + f"\r\n--{BOUNDARY}--\r\n".encode()
-        return self.open("/new/", body, f"multipart/form-data; boundary={BOUNDARY}")
+        page = self.open("/new/", body, f"multipart/form-data; boundary={BOUNDARY}")
+        return " ".join(re.findall("The outlines had[^<]+", page))
 
     def make(self) -> str:
         """Choose what the page proposes, wait until the draft is a study, and return the page of its map."""
@@ -92,19 +95,39 @@ def answers(server: Server, tokens: list[str], go_on: Callable[[], bool]) -> str
     return f"{len(played.times)} answers, p50 {half:.0f}, p95 {most:.0f}, {played.failed} failed"
 
 
-def peaks(server: Server) -> dict[str, float]:
-    """Return the most memory of the server's processes and of the reader so far, in GB."""
-    found: dict[str, float] = {}
+class Used(NamedTuple):
+    """What a process has used so far: which kind it is, the most memory it had, in GB, and CPU seconds."""
+
+    kind: str
+    memory: float
+    cpu: float
+
+
+def used(server: Server) -> dict[int, Used]:
+    """Return what the server's processes, its worker and their readers have used so far, by process."""
+    found: dict[int, Used] = {}
     for pid in _processes():
         if _group(pid) == server.process.pid:
             try:
-                words, status = Path(f"/proc/{pid}/cmdline").read_text(), Path(f"/proc/{pid}/status").read_text()
+                words, status = (Path(f"/proc/{pid}/{file}").read_text() for file in ("cmdline", "status"))
             except OSError:
                 continue
-            kind = "reader" if "upload.reading" in words else "server"
+            kind = "reader" if "upload.reading" in words else "worker" if "start.work" in words else "server"
             if peak := re.search(r"VmHWM:\s+(\d+)", status):
-                found[kind] = max(found.get(kind, 0.0), int(peak[1]) / 1e6)
+                found[pid] = Used(kind, int(peak[1]) / 1e6, _cpu(pid))
     return found
+
+
+def told(before: dict[int, Used], after: dict[int, Used]) -> str:
+    """Say the most memory and the CPU seconds in between, by kind of process."""
+    kinds = sorted({each.kind for each in after.values()})
+    peaks = {kind: max(each.memory for each in after.values() if each.kind == kind) for kind in kinds}
+    cpu = {
+        kind: sum(each.cpu - before.get(pid, each._replace(cpu=0.0)).cpu
+                  for pid, each in after.items() if each.kind == kind)
+        for kind in kinds
+    }  # fmt: skip
+    return "; ".join(f"{kind} {peaks[kind]:.2f} GB, {cpu[kind]:.0f} CPU s" for kind in kinds)
 
 
 def write_detailed(source: str, file: Path) -> None:
@@ -135,16 +158,16 @@ def main() -> None:
             for act in (partial(browser.send, file), browser.make):
                 said: list[str] = []
                 doing = threading.Thread(target=lambda act=act, said=said: said.append(act()))  # type: ignore[misc]
-                most, began = {"reader": 0.0, "server": 0.0}, time.perf_counter()
+                before, began = used(server), time.perf_counter()
+                after = dict(before)
                 doing.start()
 
-                def go_on(doing: threading.Thread = doing, most: dict[str, float] = most) -> bool:
-                    most.update({kind: max(most[kind], peak) for kind, peak in peaks(server).items()})
+                def go_on(doing: threading.Thread = doing, after: dict[int, Used] = after) -> bool:
+                    after.update(used(server))
                     return doing.is_alive()
 
                 print(f"meanwhile: {answers(server, tokens, go_on)}", flush=True)
-                told = re.findall("The outlines had[^<]+", said[0]) or said[0]
-                print(f"{time.perf_counter() - began:.0f} s; {most}; {told}", flush=True)
+                print(f"{time.perf_counter() - began:.0f} s; {told(before, after)}; {said[0]}", flush=True)
 
 
 if __name__ == "__main__":

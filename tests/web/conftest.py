@@ -111,6 +111,7 @@ def _fresh_process():
     pairs._STATES.clear()
     places.gazetteer.cache_clear()
     places.known_areas.cache_clear()
+    places.region_names.cache_clear()
     pairs._unpacked.cache_clear()
     judging._version.cache_clear()
     files._open_fit.cache_clear()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from judgemap.core.types import BoolArray, FloatArray, IntArray
 from judgemap.study.data.comparisons import OUTCOMES, Comparisons, Direction, Outcome, judge_codes
 from judgemap.web.judge.models import Pair
+from judgemap.web.studies.areas import area_keys
 from judgemap.web.studies.models import Area, Study
 
 SIDES = ("", "left", "right")
@@ -68,7 +69,7 @@ class History:
             "answers__unknown_side", "answers__seen_ms", Moment("answers__answered_at"), *more,
         )  # fmt: skip
         columns = list(zip(*rows, strict=True)) or [()] * (11 + len(more))
-        keys: IntArray = np.array(list(Area.objects.filter(study=study).order_by("pk").values_list("pk", "position")))
+        keys = area_keys(study.pk)
 
         def place(areas: Collection[int]) -> IntArray:
             return np.asarray(keys[np.searchsorted(keys[:, 0], np.array(areas, dtype=np.int64)), 1])

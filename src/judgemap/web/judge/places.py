@@ -98,6 +98,13 @@ def gazetteer(study_id: int) -> Gazetteer:
     return Gazetteer(names, regions, points)
 
 
+@lru_cache(maxsize=8)
+def region_names(study_id: int) -> list[str]:
+    """Return the names of a study's regions in their order, without reading every area's name."""
+    named = Area.objects.filter(study_id=study_id).exclude(region="")
+    return sorted(named.values_list("region", flat=True).distinct())
+
+
 @lru_cache(maxsize=4096)
 def known_areas(study_id: int, places: tuple[str, ...]) -> IntArray | None:
     """Return the positions of the areas in a judge's places; None for everywhere."""

@@ -6,7 +6,10 @@ from datetime import datetime
 from functools import lru_cache, wraps
 from urllib.parse import urlencode
 
+import msgspec
+from django.db.models import TextField
 from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Cast
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -177,11 +180,10 @@ class SeenMap:
         """The table of areas."""
         return kept_rows(self.run.pk, self.run.finished_at) if self.kept is None else self.kept.rows
 
-    @property
-    def top(self) -> Mapping[int, Sequence[float]]:
-        """P(among the k highest) by k, as far as it was worked out."""
+    def top(self, own: Findings) -> Mapping[int, Sequence[float]]:
+        """P(among the k highest) by k, as far as it was worked out; ``own`` has those of the fit's own map."""
         if self.kept is None:
-            return read_findings(self.run, "top").top
+            return own.top
         return {int(k): chances for k, chances in self.kept.findings.get("top", {}).items()}
 
     def density(self, position: int, own: AreaFinding) -> tuple[Sequence[float], Sequence[float]]:
@@ -195,7 +197,8 @@ class SeenMap:
 @lru_cache(maxsize=2)
 def kept_rows(fit_id: int, finished_at: datetime | None) -> Sequence[RiskRow]:  # noqa: ARG001 - tells fits apart
     """Return the table of a fit that is done, which never changes; that of a nation is megabytes of JSON to read."""
-    return tuple(FitRun.objects.values_list("rows", flat=True).get(pk=fit_id))
+    text = FitRun.objects.filter(pk=fit_id).values_list(Cast("rows", TextField()), flat=True).get()
+    return tuple(msgspec.json.decode(text))
 
 
 def seen_map(run: FitRun, given: Mapping[str, str]) -> SeenMap:

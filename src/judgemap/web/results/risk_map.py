@@ -35,7 +35,7 @@ from judgemap.report.figures.colours import (
 from judgemap.report.pages.finish import add_streets
 from judgemap.report.words.text import number, number_sentence, partition_sentence, percentage, signed, times_in_ten
 from judgemap.study.assess.findings import Findings, Level, RiskRow, is_placed, rough_levels
-from judgemap.web.judge.places import gazetteer
+from judgemap.web.judge.places import gazetteer, region_names
 from judgemap.web.results.models import FitRun, FitView
 from judgemap.web.results.pages import (
     SeenMap,
@@ -309,8 +309,8 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
     """Show the risk map with the table of areas and what is known about the area that was chosen."""
     given = request.GET.dict()
     seen = seen_map(run, given)
-    found = read_findings(run, "layout", "between", "grouping")
-    makers = layer_makers(seen.rows, seen.top, found)
+    found = read_findings(run, "layout", "between", "grouping", "top")
+    makers = layer_makers(seen.rows, seen.top(found), found)
     asked = replace(Asked.read(given, makers, len(seen.rows)), view=seen.address)
     shared = {
         "asked": asked,
@@ -326,10 +326,11 @@ def show_map(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
         "has_views": FitView.objects.filter(fit=run).exists(),
     }
     if has_tiles(study):
-        regions = gazetteer(study.pk).regions
+        regions = region_names(study.pk)
         asked = replace(asked, region=region) if (region := given.get("region", "")) in regions else asked
         shared |= {"asked": asked, "keep": asked.keep("area"), "regions": regions}
-        more = _large(seen, makers, asked, given.get("page", ""), regions.get(asked.region))
+        inside = gazetteer(study.pk).regions[asked.region] if asked.region else None
+        more = _large(seen, makers, asked, given.get("page", ""), inside)
         return show_page(request, "results/large_map.html", study, run, shared | more)
     more = _small(study, seen, {name: make() for name, make in makers.items()}, asked, found)
     return show_page(request, "results/map.html", study, run, shared | more)
@@ -370,8 +371,12 @@ def _large(
 ) -> dict[str, object]:
     """Return what only a page of very many areas shows: a picture, and some rows of the table, all or of one region."""
     rows, chances = seen.rows, makers[asked.top]().values
-    there = range(len(rows)) if inside is None else frozenset(inside.tolist())
-    wanted = [at for at in table_order(rows, chances, asked) if at in there and asked.matches(rows[at])]
+    wanted = table_order(rows, chances, asked)
+    if inside is not None:
+        there = frozenset(inside.tolist())
+        wanted = [at for at in wanted if at in there]
+    if asked.words:
+        wanted = [at for at in wanted if asked.matches(rows[at])]
     shown = Paginator(wanted, A_PAGE).get_page(page)
     return {
         "layer": makers[asked.layer](),
@@ -442,10 +447,8 @@ class Asked:
 
     def matches(self, row: RiskRow) -> bool:
         """Say whether an area matches what was typed: part of its name or of its id."""
-        if not self.words:
-            return True
         words = self.words.casefold()
-        return words in row["name"].casefold() or words in row["id"].casefold()
+        return not words or words in row["name"].casefold() or words in row["id"].casefold()
 
 
 class Line(NamedTuple):
@@ -618,7 +621,8 @@ def map_colours(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse
 
 def _wanted(run: FitRun, request: HttpRequest) -> tuple[SeenMap, Layer]:
     seen = seen_map(run, request.GET.dict())
-    makers = layer_makers(seen.rows, seen.top, read_findings(run, "between", "grouping"))
+    found = read_findings(run, "between", "grouping", "top")
+    makers = layer_makers(seen.rows, seen.top(found), found)
     name = request.GET.get("layer", "risk")
     if name not in makers:
         raise Http404

@@ -26,6 +26,13 @@ def edges_in(version: StudyVersion) -> QuerySet[Edge]:
     return Edge.objects.filter(still_there, study_id=version.study_id, added_in__lte=version.number)
 
 
+def area_keys(study_id: int) -> IntArray:
+    """Return the keys of a study's areas, in their order, each with the area's position; an index alone has both."""
+    rows = Area.objects.filter(study_id=study_id).order_by("position").values_list("pk", "position")
+    keys = np.array(list(rows), dtype=np.int64).reshape(-1, 2)
+    return keys[np.argsort(keys[:, 0])]
+
+
 def load_graph(version: StudyVersion, among: IntArray | None = None) -> AreaGraph:
     """Return which areas are neighbours in a version, by the areas' positions, or of some areas, in the order given."""
     edges = edges_in(version).values_list(F("a__position"), F("b__position"))

@@ -17,7 +17,7 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.geo.drawing import EARTH, UNITS, stored_path
 from judgemap.report.figures.colours import round_step
 from judgemap.report.figures.layout import free_spots
-from judgemap.web.studies.areas import edges_in
+from judgemap.web.studies.areas import area_keys, edges_in
 from judgemap.web.studies.models import Area, Drawing, Edge, Study, StudyVersion, Tile
 
 MARGIN = 12
@@ -76,7 +76,7 @@ def map_facts(version_id: int) -> MapFacts:
     """Count a map's areas and edges, and name the edges that are not borders; a version's never change."""
     version = StudyVersion.objects.defer("packed_design").get(pk=version_id)
     areas = Area.objects.filter(study_id=version.study_id)
-    keys, positions = np.array(list(areas.order_by("pk").values_list("pk", "position")), dtype=np.int64).T
+    keys, positions = area_keys(version.study_id).T
     current = edges_in(version)
     numbers = chain.from_iterable(current.values_list("a_id", "b_id"))
     ends = positions[np.searchsorted(keys, np.fromiter(numbers, np.int64))].reshape(-1, 2)
