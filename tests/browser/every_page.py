@@ -17,6 +17,7 @@ import geopandas
 import shapely
 from looking import look
 from playwright.sync_api import Error, Page, sync_playwright
+from steps import agree
 from visits import Server, demonstration, visit_as_researcher
 
 WIDTHS = {390: 844, 1280: 900}
@@ -74,9 +75,7 @@ def take_judge_pages(camera: Camera, join: str) -> None:
     camera.take("judge-join")
     page.click("main form button")
     camera.take("judge-consent")
-    page.check("input[name=agree]")
-    page.click("button[value=practice]")
-    page.wait_for_selector("#answer")
+    agree(page, "practice")
     camera.take("judge-practice")
     for name in ("areas", "link"):
         before = page.url

@@ -54,6 +54,26 @@ def invite(page, study: str, judges: int) -> list[str]:
     return links
 
 
+def agree(page, how: str = "now", shows: str = "#answer") -> None:
+    """Agree on the first page of a judge, and wait for what comes then."""
+    page.check("input[name=agree]")
+    page.click(f"button[value={how}]")
+    page.wait_for_selector(shows)
+
+
+def answer_by_hand(page, planted: Mapping[str, float]) -> set[str]:
+    """Tap the area of the lower rate in five pairs; return the names that were shown."""
+    shown: set[str] = set()
+    for _ in range(5):
+        pair = page.input_value("input[name=pair]")
+        left, right = page.inner_text("#name-left"), page.inner_text("#name-right")
+        page.wait_for_timeout(650)  # the script takes a second tap so soon for a slip
+        page.click("#name-left" if planted[left] < planted[right] else "#name-right")
+        page.wait_for_function("before => document.querySelector('input[name=pair]').value !== before", arg=pair)
+        shown |= {left, right}
+    return shown
+
+
 def plain(name: str, planted: dict[str, float]) -> str:
     """Return the name as in the file: pages distinguish areas with the same name, as in "Ina-machi, near Ageo-shi"."""
     return name if name in planted else name.split(", ", maxsplit=1)[0]

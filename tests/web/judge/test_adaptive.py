@@ -20,18 +20,8 @@ from judgemap.web.studies.areas import load_graph
 
 
 @pytest.fixture
-def asked(edit, study):
-    edit(design="adaptive", recommended=100, maximum=100)
-    return editing.find_study(study.slug).version
-
-
-def state(version):
-    return pairs._state(version)
-
-
-def afresh(version):
-    pairs._STATES.clear()
-    return pairs._state(version)
+def asked(edit):
+    return edit(design="adaptive", recommended=100, maximum=100).version
 
 
 def assert_same(one, other):
@@ -39,26 +29,30 @@ def assert_same(one, other):
     assert np.allclose(one.covariance, other.covariance, atol=1e-8)
 
 
+def followed(version, part=None):
+    """The state that a process has followed, which must be that of a process which has just started."""
+    state = pairs._state(version, part)
+    pairs._STATES.clear()
+    assert_same(state, pairs._state(version, part))
+    return state
+
+
 def test_after_a_restart_the_state_is_the_same(judge, asked):
-    state(asked)
+    pairs._state(asked)
     for outcome in ("left", "right", "tie", "skipped", "left"):
         judge.answer(outcome)
-    followed = state(asked)
-    assert followed.model.counts.total == 3
-    assert_same(followed, afresh(asked))
+    assert followed(asked).model.counts.total == 3
 
 
 def test_a_changed_answer_and_a_withdrawal_are_taken_in(judge, visit, asked):
     other = visit()
     for visitor in (judge, other):
         visitor.answer("left")
-    before = state(asked)
+    before = pairs._state(asked)
     judge.answer("right", pair=judge.last()["pair"], follows="1")
-    assert not np.allclose(state(asked).mode, before.mode)
-    assert_same(state(asked), afresh(asked))
+    assert not np.allclose(followed(asked).mode, before.mode)
     other.withdraw()
-    assert state(asked).model.counts.total == 1
-    assert_same(state(asked), afresh(asked))
+    assert followed(asked).model.counts.total == 1
 
 
 @pytest.mark.parametrize("seconds", [5, 0])
@@ -75,8 +69,9 @@ def test_an_answer_that_is_committed_after_later_ones_is_taken_in(judge, visit, 
         if commits:
             late.save(force_insert=True)
         for _ in range(2):
-            assert state(asked).model.counts.total == 1 + (commits and seconds > 0)
-    assert afresh(asked).model.counts.total == 2
+            assert pairs._state(asked).model.counts.total == 1 + (commits and seconds > 0)
+    pairs._STATES.clear()
+    assert pairs._state(asked).model.counts.total == 2
 
 
 @pytest.mark.parametrize("many", [0, 4])
@@ -85,8 +80,8 @@ def test_old_and_many_answers_are_read_once(judge, asked, monkeypatch, many):
     monkeypatch.setattr(pairs, "MANY", many)
     for given in range(1, 5):
         judge.answer("left")
-        assert state(asked).model.counts.total == given
-        assert_same(state(asked), state_of(judge, asked))
+        assert pairs._state(asked).model.counts.total == given
+        assert_same(pairs._state(asked), state_of(judge, asked))
     assert not next(iter(pairs._STATES.values())).later
 
 
@@ -189,9 +184,7 @@ def test_the_state_of_a_part_is_that_of_a_map_of_its_own(parts, visit):
     )
     assert_same(state, apart)
     south.answer("right")
-    followed = pairs._state(version, part)
-    pairs._STATES.clear()
-    assert_same(followed, pairs._state(version, part))
+    followed(version, part)
     south.withdraw()
     assert pairs._state(version, part).model.counts.total == 0
 

@@ -209,9 +209,8 @@ def test_consent_to_a_closed_study_is_refused(visit, study):
 @pytest.mark.parametrize(
     ("pairs", "words"), [(3, "about 1 minute."), (60, "about 10 minutes."), (200, "about 34 minutes.")]
 )
-def test_how_long_it_takes_depends_on_the_pairs_and_is_the_same_everywhere(visit, edit, study, client, pairs, words):
-    edit(recommended=pairs, maximum=200, access="open")
-    study.refresh_from_db()
+def test_how_long_it_takes_depends_on_the_pairs_and_is_the_same_everywhere(visit, edit, client, pairs, words):
+    study = edit(recommended=pairs, maximum=200, access="open")
     promise = f"We don't ask for your name or email. It takes {words}"
     for page in (visit(agreed=False).get(), client.get(f"/s/{study.join_code}/")):
         assert promise in " ".join(html.unescape(page.text).split())

@@ -100,10 +100,8 @@ def test_reminders_are_the_links_not_used_yet(owned, clients, visit):
 
 
 @pytest.fixture
-def open_link(edit, study) -> str:
-    edit(access="open")
-    study.refresh_from_db()
-    return f"/s/{study.join_code}/"
+def open_link(edit) -> str:
+    return f"/s/{edit(access='open').join_code}/"
 
 
 def test_everybody_who_joins_gets_a_link(client, open_link, edit):

@@ -4,6 +4,7 @@ import io
 import re
 
 import pytest
+from steps import agree
 from town_making import CREDIT, town
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="install axe-playwright-python")
@@ -39,13 +40,8 @@ def at_pair(invited, browse):
         page = browse(viewport={"width": width, "height": 844}, **more)
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        finished: list = []
-        page.finished = finished
-        page.on("requestfinished", lambda request: finished.append(request))  # noqa: PLW0108 - Playwright
         page.goto(f"/j/{next(invited).token}/")
-        page.check("input[name=agree]")
-        page.click("button[value=now]")
-        page.wait_for_selector("#answer")
+        agree(page)
         return page, asked
 
     return go
@@ -133,9 +129,7 @@ def test_another_servers_pictures_lie_under_the_areas(server, areas, chromium):
 
     page.route("https://*/**", hand_out)
     page.goto(f"/j/{server.invite(slug, 1)[0].token}/")
-    page.check("input[name=agree]")
-    page.click("button[value=now]")
-    page.wait_for_selector("#answer")
+    agree(page)
     page.wait_for_timeout(1000)
     assert asked
     for each in asked:

@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+from steps import agree
 
 from judgemap.study.data.example import chicago
 
@@ -61,9 +62,7 @@ def better(page) -> str:
 
 def begin(page, link: str, how: str = "now") -> None:
     page.goto(link)
-    page.check("input[name=agree]")
-    page.click(f"button[value={how}]")
-    page.wait_for_selector("#answer")
+    agree(page, how)
 
 
 def token(page) -> str:
@@ -266,8 +265,7 @@ def test_a_judge_taps_the_part_that_they_know(browse, server, areas, kind):
     judge = server.invite(slug, 1)[0]
     page = browse(**kind)
     page.goto(f"/j/{judge.token}/")
-    page.check("input[name=agree]")
-    page.click("button[value=now]")
+    agree(page, shows="#tap path")
     corner, opposite = (page.locator("#tap path").nth(at) for at in (0, 15))
     corner.click()
     opposite.click()

@@ -5,7 +5,7 @@ import re
 import pytest
 import shapely
 from looking import look
-from steps import EMAIL, PASSWORD, sign_up
+from steps import EMAIL, PASSWORD, agree, sign_up
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -174,9 +174,7 @@ def play(page, study: str) -> None:
     page.goto(study)
     page.click("main .next a")
     look(page, "the preview's first page")
-    page.check("input[name=agree]")
-    page.click("button[value=now]")
-    page.wait_for_selector("#answer")
+    agree(page)
     look(page, "the preview's pair")
     page.wait_for_timeout(300)
     page.keyboard.press("ArrowLeft")
@@ -191,9 +189,7 @@ def play(page, study: str) -> None:
 def one_answer(browse, link: str) -> None:
     judge = browse()
     judge.goto(link)
-    judge.check("input[name=agree]")
-    judge.click("button[value=now]")
-    judge.wait_for_selector("#answer")
+    agree(judge)
     judge.wait_for_timeout(300)
     judge.keyboard.press("ArrowRight")
     judge.wait_for_function("() => document.getElementById('counter').textContent.startsWith('2 of')")
@@ -219,8 +215,7 @@ def test_the_same_without_a_script(browse, boundaries):
     page.click("button.primary")
     page.goto(study)
     page.click("main .next a")
-    page.check("input[name=agree]")
-    page.click("button[value=now]")
+    agree(page)
     page.click("button.choose >> nth=0")
     assert "2 of about 50" in page.inner_text("#counter")
     page.goto(study)

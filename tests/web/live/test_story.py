@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from looking import look
-from steps import answer, invite, open_study, recovered, save_briefing, sign_up
+from steps import agree, answer, answer_by_hand, invite, open_study, recovered, save_briefing, sign_up
 from town_making import town
 
 import judgemap as jm
@@ -114,21 +114,14 @@ def judge_by_hand(page, link: str, planted: dict[str, float]) -> None:
     """One judge, on a phone, by tapping."""
     page.goto(link)
     snap(page, "consent")
-    page.check("input[name=agree]")
-    page.click("button[value=now]")
-    page.wait_for_selector("text=Which places do you know?")
+    agree(page, shows="text=Which places do you know?")
     snap(page, "places")
     streets = page.expect_response(lambda answer: "/tiles/" in answer.url and answer.ok)
     with streets if STREETS else contextlib.nullcontext():
         page.click("button[value=all]")
     page.wait_for_selector("#answer")
     snap(page, "pair")
-    for _ in range(5):
-        pair = page.input_value("input[name=pair]")
-        left, right = page.inner_text("#name-left"), page.inner_text("#name-right")
-        page.wait_for_timeout(650)
-        page.click("#name-left" if planted[left] < planted[right] else "#name-right")
-        page.wait_for_function("before => document.querySelector('input[name=pair]').value !== before", arg=pair)
+    answer_by_hand(page, planted)
 
 
 def watch(page, study: str) -> None:

@@ -71,37 +71,9 @@ def test_a_repair_leaves_no_specks():
     assert set(shapely.get_type_id(valid)) <= {shapely.GeometryType.POLYGON, shapely.GeometryType.MULTIPOLYGON}
 
 
-@pytest.mark.parametrize(
-    ("remedy", "ids", "surface"),
-    [(Remedy.REPAIR, ["a", "b", "c"], 2.0), (Remedy.LEAVE_OUT, ["a", "b", "c"], 1.0), (None, ["a", "b", "c"], 2.0)],
-)
-def test_rows_of_one_id_are_joined_or_left_out(remedy, ids, surface):
-    rows = ["a", "b", "a", "c"]
-    choices = {FaultKind.SAME_ID: remedy} if remedy else {}
-    left, kept, notes = settle(frame(SQUARES, rows), rows, choices)
-    assert kept == ids
-    assert left.area.iloc[0] == surface
-    assert "'a'" in notes[0]
-
-
-@pytest.mark.parametrize(
-    ("remedy", "ids"), [(Remedy.REPAIR, ["a", "row-2", "row-3", "c"]), (Remedy.LEAVE_OUT, ["a", "c"])]
-)
-def test_rows_without_an_id_get_one_or_are_left_out(remedy, ids):
-    assert settle(frame(SQUARES, ["a", "", "", "c"]), ["a", "", "", "c"], {FaultKind.NO_ID: remedy})[1] == ids
-
-
 def test_a_given_id_is_nobody_elses():
     ids = settle(frame(SQUARES, ["row-2", "", "b", "c"]), ["row-2", "", "b", "c"], {})[1]
     assert len(set(ids)) == 4
-
-
-@pytest.mark.parametrize(("remedy", "count"), [(Remedy.LEAVE_OUT, 4), (Remedy.KEEP, 5)])
-def test_the_same_outline_twice(remedy, count):
-    again = shapely.Polygon([(1, 1), (0, 1), (0, 0), (1, 0)])  # the first square from another corner
-    shapes = [*SQUARES, again]
-    assert kinds(shapes) == {FaultKind.SAME_OUTLINE: [4]}
-    assert len(settle(frame(shapes, list("abcde")), list("abcde"), {FaultKind.SAME_OUTLINE: remedy})[0]) == count
 
 
 def test_one_long_outline_does_not_make_all_the_others_costly():
@@ -116,19 +88,33 @@ def test_one_long_outline_does_not_make_all_the_others_costly():
         tracemalloc.stop()
 
 
+AGAIN = shapely.Polygon([(1, 1), (0, 1), (0, 0), (1, 0)])  # the first square from another corner
+SLIVER = shapely.box(0, 1, 1, 1.0005)
+SAME_ID, NO_ID, TWICE, THIN = FaultKind.SAME_ID, FaultKind.NO_ID, FaultKind.SAME_OUTLINE, FaultKind.SLIVER
+
+
 @pytest.mark.parametrize(
-    ("remedy", "count", "whole"), [(Remedy.REPAIR, 4, True), (Remedy.LEAVE_OUT, 4, False), (Remedy.KEEP, 5, True)]
-)
-def test_slivers_are_joined_to_the_neighbour_along_which_they_lie(remedy, count, whole):
-    sliver = shapely.box(0, 1, 1, 1.0005)
-    shapes = [*SQUARES, sliver]
-    assert kinds(shapes) == {FaultKind.SLIVER: [4]}
-    left, _, notes = settle(frame(shapes, list("abcde")), list("abcde"), {FaultKind.SLIVER: remedy})
-    assert len(left) == count
-    assert bool(left.area.sum() > 4) is whole
-    if remedy is Remedy.REPAIR:
-        assert left.area.iloc[0] > 1
-        assert "joined to a neighbour: 'e'" in notes[0]
+    ("shapes", "ids", "choices", "kept", "noted"),
+    [
+        (SQUARES, "a,b,a,c", {}, {"a": 2, "b": 1, "c": 1}, "joined into one area: 'a'"),
+        (SQUARES, "a,b,a,c", {SAME_ID: Remedy.REPAIR}, {"a": 2, "b": 1, "c": 1}, "joined into one area: 'a'"),
+        (SQUARES, "a,b,a,c", {SAME_ID: Remedy.LEAVE_OUT}, {"a": 1, "b": 1, "c": 1}, "only the first was kept: 'a'"),
+        (SQUARES, "a,,,c", {NO_ID: Remedy.REPAIR}, {"a": 1, "row-2": 1, "row-3": 1, "c": 1}, "'row-2', 'row-3'"),
+        (SQUARES, "a,,,c", {NO_ID: Remedy.LEAVE_OUT}, {"a": 1, "c": 1}, "were left out: 'row 2', 'row 3'"),
+        ([*SQUARES, AGAIN], "a,b,c,d,e", {TWICE: Remedy.LEAVE_OUT}, dict.fromkeys("abcd", 1), "were left out: 'e'"),
+        ([*SQUARES, AGAIN], "a,b,c,d,e", {TWICE: Remedy.KEEP}, dict.fromkeys("abcde", 1), ""),
+        ([*SQUARES, SLIVER], "a,b,c,d,e", {THIN: Remedy.REPAIR}, dict.fromkeys("abcd", 1) | {"a": 1.0005},
+         "joined to a neighbour: 'e'"),
+        ([*SQUARES, SLIVER], "a,b,c,d,e", {THIN: Remedy.LEAVE_OUT}, dict.fromkeys("abcd", 1), "were left out: 'e'"),
+        ([*SQUARES, SLIVER], "a,b,c,d,e", {THIN: Remedy.KEEP}, dict.fromkeys("abcd", 1) | {"e": 0.0005}, ""),
+    ],
+)  # fmt: skip
+def test_what_is_chosen_is_done_and_noted(shapes, ids, choices, kept, noted):
+    assert kinds(shapes) == ({THIN: [4]} if SLIVER in shapes else {TWICE: [4]} if AGAIN in shapes else {})
+    left, labels, notes = settle(frame(shapes, ids.split(",")), ids.split(","), choices)
+    assert dict(zip(labels, left.area, strict=True)) == pytest.approx(kept)
+    assert len(notes) == bool(noted)
+    assert noted in "".join(notes)
 
 
 def test_small_round_areas_are_no_slivers():
