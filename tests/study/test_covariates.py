@@ -83,11 +83,7 @@ def test_answers_the_other_way_round_turn_the_strengths_and_not_the_effect(study
 )
 def test_covariates_that_cannot_be(study, covariates, more, said):
     areas, data = study
+    with pytest.raises(StudyError, match="no figures"):
+        FitSettings(covariates="income").run(data, replace(areas, figures=None))
     with pytest.raises(StudyError, match=said):
         FitSettings(covariates=covariates, chains=2, draws=10, seed=1, **more).run(data, areas)
-
-
-def test_covariates_need_figures(study):
-    areas, data = study
-    with pytest.raises(StudyError, match="no figures"):
-        jm.fit_spatial(data, replace(areas, figures=None), seed=1, covariates="income")

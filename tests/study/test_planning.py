@@ -27,8 +27,8 @@ def fitted(areas, strengths, *, alpha, size=400, winner_is="lower"):
     rng = np.random.default_rng(2)
     pairs = np.stack([rng.permutation(N)[:2] for _ in range(size)])
     won = answer(rng, pairs, np.asarray(strengths, dtype=float))
-    outcome = tuple("left" if each else "right" for each in won)
-    data = Comparisons.from_words(areas.ids, ("1",) * size, pairs[:, 0], pairs[:, 1], outcome, np.ones(size), winner_is)
+    outcome = np.where(won, "left", "right").tolist()
+    data = Comparisons.from_words(areas.ids, ("1",) * size, *pairs.T, outcome, winner_is=winner_is)
     return jm.fit_spatial(data, areas, seed=1, alpha=alpha, chains=4, draws=100, as_in_paper=True)
 
 
@@ -39,9 +39,8 @@ def alike(ring):
 
 
 def quick(areas, **options):
-    return jm.plan(
-        areas, **{"judges": 4, "per_judge": 15, "seed": 1, "designs": ["uniform"], "simulations": 6, **options}
-    )
+    usual = {"judges": 4, "per_judge": 15, "seed": 1, "designs": ["uniform"], "simulations": 6}
+    return jm.plan(areas, **usual | options)
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +51,8 @@ def plain(ring):
 def test_lengths_and_shapes(ring):
     plan = quick(ring, designs=["adaptive", "uniform", "naive", "uniform"])
     assert plan.lengths == (15, 30, 45, 60, 90)
-    assert (plan.planned, plan.designs, plan.reference, plan.top) == (
-        60,
-        ("adaptive", "uniform", "naive"),
-        "uniform",
-        3,
-    )
+    assert (plan.planned, plan.reference, plan.top) == (60, "uniform", 3)
+    assert plan.designs == ("adaptive", "uniform", "naive")
     assert plan.merits["naive"].shape == plan.merits["uniform"].shape == (6, 5, len(Merits._fields))
     assert (plan.panels, plan.answers) == ((1, 2, 4, 8, 16), (4, 8, 15, 30, 60, 120))
     assert plan.grid.shape == (7, 5, len(Merits._fields)), "six numbers of answers and answers without end"
@@ -135,13 +130,10 @@ def test_the_pilot_is_what_truths_are_drawn_from(ring, alike):
 
     The planted bug, a pilot that is ignored, is a plan from a guess: it must be far below chance.
     """
-    for plan, ignored in (
-        (quick(ring, pilot=alike, simulations=20, grid=False), False),
-        (quick(ring, simulations=20, grid=False), True),
-    ):
-        errors = plan.curve("uniform", "rank_error")[:, -1]
+    for pilot in (alike, None):
+        errors = quick(ring, pilot=pilot, simulations=20, grid=False).curve("uniform", "rank_error")[:, -1]
         z = (errors.mean() - CHANCE) / (errors.std(ddof=1) / np.sqrt(len(errors)))
-        assert (abs(z) > 4) == ignored
+        assert (abs(z) > 4) == (pilot is None)
 
 
 @pytest.mark.parametrize("winner_is", ["lower", "higher"])

@@ -208,7 +208,7 @@ def _simulate(
         with counting_progress("sets") as watch:
             results = runner.conduct(job, run.output, backend, watch)
     except KeyboardInterrupt:
-        done = runner.finished_sets(run.output, size)
+        done = len(runner.finished(run.output, size))
         typer.echo(
             f"judgemap: interrupted after {done:,} of {size:,} sets; run the command again to continue", err=True
         )

@@ -182,8 +182,10 @@ def conduct(job: Job, folder: Path, backend: Backend, watch: Watcher | None = No
 
     Raises a `StudyError` if the folder holds another study, or the same one with other settings.
     """
-    notes = _check_folder(job, folder)
-    done = _finished(folder, job.sets)
+    check_folder(folder, MARK)
+    mark = folder / MARK
+    notes = _compare(folder, _read_json(mark), job.record()) if mark.is_file() else ()
+    done = finished(folder, job.sets)
     missing = [number for number in range(1, job.sets + 1) if number not in done]
     if watch is not None:
         watch(len(done), job.sets)
@@ -205,18 +207,6 @@ def stored_seed(folder: Path) -> int | None:
     return int(_read_json(mark)["seed"]) if mark.is_file() else None
 
 
-def finished_sets(folder: Path, sets: int) -> int:
-    """Count how many of the wanted sets a folder holds."""
-    return len(_finished(folder, sets))
-
-
-def _check_folder(job: Job, folder: Path) -> tuple[str, ...]:
-    """Check that the folder is free or holds the same simulation; return notes about it."""
-    check_folder(folder, MARK)
-    mark = folder / MARK
-    return _compare(folder, _read_json(mark), job.record()) if mark.is_file() else ()
-
-
 def _make_folder(job: Job, folder: Path) -> None:
     """Create the folder once there is something to put into it."""
     mark = folder / MARK
@@ -231,6 +221,7 @@ def _make_folder(job: Job, folder: Path) -> None:
 
 
 def _compare(folder: Path, there: dict[str, Any], wanted: dict[str, Any]) -> tuple[str, ...]:
+    """Check that a folder holds the same simulation; return notes about it."""
     advice = "name a new folder, or repeat the same request"
     if there["study"] != wanted["study"]:
         raise StudyError(f"{folder} holds the {there['study']} study, not {wanted['study']}; name a new folder")
@@ -252,8 +243,8 @@ def _compare(folder: Path, there: dict[str, Any], wanted: dict[str, Any]) -> tup
     return (f"Earlier sets were run with other versions: {', '.join(changed)}.",) if changed else ()
 
 
-def _finished(folder: Path, sets: int) -> dict[int, SetResult]:
-    """Read the sets that exist, up to the number wanted."""
+def finished(folder: Path, sets: int) -> dict[int, SetResult]:
+    """Read the sets that a folder holds, up to the number wanted."""
     done = {}
     for path in sorted((folder / "sets").glob("[0-9]*.json")):
         if int(path.stem) <= sets:
