@@ -106,18 +106,13 @@ def study(db, areas, definition) -> Study:
 @pytest.fixture(autouse=True)
 def _fresh_process():
     """Clear what a process has cached from the database, which is a different one in each test."""
-    for cached in (pairs._design, pairs._design_within, pairs._pieces, pairs._places, pairs._prior):
+    for cached in (
+        pairs._design, pairs._design_within, pairs._pieces, pairs._places, pairs._prior, pairs._unpacked,
+        places.gazetteer, places.known_areas, places.region_names, judging._version, maps.map_facts,
+        files._open_fit, pages.kept_rows, counting._rows_at,
+    ):  # fmt: skip
         cached.cache_clear()
     pairs._STATES.clear()
-    places.gazetteer.cache_clear()
-    places.known_areas.cache_clear()
-    places.region_names.cache_clear()
-    pairs._unpacked.cache_clear()
-    judging._version.cache_clear()
-    files._open_fit.cache_clear()
-    pages.kept_rows.cache_clear()
-    counting._rows_at.cache_clear()
-    maps.map_facts.cache_clear()
     for brake in (WRONG_GUESSES, ASKED, *joining.JOINS):
         brake.forget()
 

@@ -17,6 +17,14 @@ from judgemap.web.studies.models import BaseMap, Draft
 LONG_AGO = timezone.now() - 2 * jobs.SILENCE
 
 
+@pytest.fixture(autouse=True)
+def _going_on(monkeypatch):
+    """A worker in this process keeps the test's connection, and nobody is stopping after it was stopped."""
+    monkeypatch.setattr(worker, "close_old_connections", lambda: None)
+    yield
+    jobs.STOPPING.clear()
+
+
 @pytest.fixture
 def fit(owned) -> FitRun:
     return FitRun.objects.create(study=owned, version=owned.version, number=1)
@@ -130,9 +138,7 @@ def test_a_server_without_workers_marks_every_kind_of_lost_job(fit, monkeypatch)
     for kind in jobs.kinds():
         kind.objects.update(status="running", heard_at=LONG_AGO)
     monkeypatch.setattr(worker.STOPPING, "wait", lambda _: worker.STOPPING.set())
-    monkeypatch.setattr(worker, "close_old_connections", lambda: None)
     worker._now_and_then(worker.mark_lost)
-    worker.STOPPING.clear()
     assert [kind.objects.get().status for kind in jobs.kinds()] == ["lost"] * 5
 
 
@@ -209,9 +215,7 @@ def test_no_job_is_lost_because_the_database_was_away(monkeypatch):
 
     monkeypatch.setattr(worker.STOPPING, "wait", waits.append)
     monkeypatch.setattr(worker, "let_go", lambda: None)
-    monkeypatch.setattr(worker, "close_old_connections", lambda: None)
     worker._now_and_then(act)
-    worker.STOPPING.clear()
     assert waits[0] >= jobs.SILENCE.total_seconds()
 
 
@@ -222,11 +226,8 @@ def test_news_stop_where_the_worker_does(job, monkeypatch):
     job.refresh_from_db()
     assert (job.progress, job.said) == (0.5, "Half of it.")
     jobs.STOPPING.set()
-    try:
-        with pytest.raises(StoppingError):
-            mine.tell(1.0, "All of it.")
-    finally:
-        jobs.STOPPING.clear()
+    with pytest.raises(StoppingError):
+        mine.tell(1.0, "All of it.")
 
 
 def test_a_worker_that_is_still_compiling_ends_when_it_is_told_to(monkeypatch):
@@ -247,6 +248,5 @@ def test_a_worker_that_is_still_compiling_ends_when_it_is_told_to(monkeypatch):
         assert not compiled
     finally:
         ready.set()
-        jobs.STOPPING.clear()
         for each, handler in before.items():
             signal.signal(each, handler)
