@@ -1,8 +1,5 @@
 """The table of the highest-risk areas holds the fit's own numbers."""
 
-import pytest
-
-import judgemap as jm
 from judgemap.report.words.tables import Cell, Column, Table, by_group, highest_risk, signed
 from judgemap.study.assess.beside import group_areas, results_by
 
@@ -34,16 +31,6 @@ def test_wide_letters_take_two_columns():
     lines = Table("", columns, ((Cell("东城区"), Cell("1")), (Cell("Castle"), Cell("2")))).text().splitlines()
     assert lines[2] == "东城区     1"
     assert lines[3] == "Castle     2"
-
-
-def test_few_areas_and_bad_counts(bare_fit):
-    assert len(highest_risk(bare_fit, count=50).rows) == 14
-    with pytest.raises(jm.StudyError, match="at least one area"):
-        highest_risk(bare_fit, count=0)
-
-
-def test_negative_numbers_have_a_true_minus():
-    assert signed(-1.234) == "−1.23"
 
 
 def test_groups_are_listed_by_risk(fit):

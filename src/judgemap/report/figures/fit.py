@@ -64,11 +64,11 @@ def recovery(fit: Fit, true_risk: ArrayLike) -> Recovery:
     return Recovery(pearson(middle, truth), (low <= truth) & (truth <= high))
 
 
-def truth_against_estimate(fit: Fit, true_risk: ArrayLike, *, ax: Axes | None = None) -> Picture:
+def truth_against_estimate(fit: Fit, true_risk: ArrayLike) -> Picture:
     """Draw each area's estimate with its 95 % interval against the risk that its data were simulated from."""
     truth, recovered = _centred(fit, true_risk), recovery(fit, true_risk)
     low, middle, high = fit.areas[["risk_low", "risk_median", "risk_high"]].to_numpy().T
-    with drawing(300, axes=ax) as (figure, [axes]):
+    with drawing(300) as (figure, [axes]):
         draw_diagonal(axes, low, truth, high)
         labels = ("interval contains the truth", "interval misses it")
         mark_points(axes, truth, middle, ~recovered.covered, intervals=(low, high), labels=labels)

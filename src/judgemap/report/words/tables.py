@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgemap.errors import StudyError
 from judgemap.report.words.text import capital, number_sentence, partition_sentence, percentage, signed, times_in_ten
 from judgemap.study.assess.beside import ByRegion, Grouping, beside
 from judgemap.study.assess.comparing import compare_many
@@ -80,17 +79,15 @@ def _risk(row: Mapping[Hashable, Any]) -> Cell:
     return Cell(signed(row["risk_median"]), f"{signed(row['risk_low'])} to {signed(row['risk_high'])}")
 
 
-def highest_risk(fit: Fit, count: int = 10) -> Table:
-    """List the areas of highest risk, by posterior median, with 95 % intervals of risk and rank, and P(in the top ten).
+def highest_risk(fit: Fit) -> Table:
+    """List the ten areas of highest risk: posterior median and rank, with 95 % intervals, and P(in the top ten).
 
     An area's rank is its place among the medians, the number that `maps.risk_map` shows. With ten areas or fewer, when
     all are in the top ten, the last column is the probability of having the highest risk.
     """
-    if count < 1:
-        raise StudyError(f"list at least one area, not {count}")
     few = len(fit.map) <= 10
     chances = (fit.p_top(1) if few else fit.areas.set_index("id")["p_top10"]).to_dict()
-    listed = fit.areas.iloc[fit.order[:count]]
+    listed = fit.areas.iloc[fit.order[:10]]
     rows = tuple(
         (_rank(area), Cell(area["name"]), _risk(area), Cell(percentage(chances[area["id"]])))
         for area in listed.to_dict("records")

@@ -19,13 +19,11 @@ EXCHANGE = f"{DRAFT}exchange"
 """The draft while its files replace the old ones: as long as there is one, the files are judgemap's without a mark."""
 
 
-def check_new(folder: Path, names: Sequence[str] = FIT) -> None:
-    """Raise a `StudyError` if a folder holds earlier results, which must not be overwritten without asking."""
-    check_folder(folder, names[0])
-    if (folder / names[0]).exists():
-        raise StudyError(
-            f"{folder} holds another {Path(names[0]).stem}; name a new folder, or overwrite it with --force"
-        )
+def check_new(folder: Path) -> None:
+    """Raise a `StudyError` if a folder holds an earlier fit, which must not be overwritten without asking."""
+    check_folder(folder)
+    if (folder / FIT[0]).exists():
+        raise StudyError(f"{folder} holds another fit; name a new folder, or overwrite it with --force")
 
 
 def check_folder(folder: Path, mark: str = FIT[0]) -> None:
