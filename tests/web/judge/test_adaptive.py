@@ -74,6 +74,20 @@ def test_an_answer_that_is_committed_after_later_ones_is_taken_in(judge, visit, 
     assert pairs._state(asked).model.counts.total == 2
 
 
+def test_an_answer_whose_transaction_was_undone_is_forgotten(judge, asked):
+    judge.answer("left")
+    (undone,) = Answer.objects.all()
+    undone.delete()
+    assert state(asked).model.counts.total == 0
+    undone.save(force_insert=True)
+    before = state(asked)
+    undone.delete()
+    undone.outcome = "right"  # another answer gets the key
+    undone.save(force_insert=True)
+    assert not np.allclose(state(asked).mode, before.mode)
+    assert_same(state(asked), afresh(asked))
+
+
 @pytest.mark.parametrize("many", [0, 4])
 def test_old_and_many_answers_are_read_once(judge, asked, monkeypatch, many):
     monkeypatch.setattr(pairs, "COMMITTED_AFTER", timedelta(0))

@@ -302,13 +302,13 @@ def _known_of(study_id: int, places: tuple[str, ...], unknown: frozenset[int], n
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """A state, and the answers it includes: all up to a key, and later ones by their keys.
+    """A state, and the answers it includes: all up to a key, and later ones, which may still be undone.
 
     PostgreSQL hands out keys before the answers that use them are committed, perhaps in another order.
     """
 
     settled: int
-    later: frozenset[int]
+    later: frozenset["_Row"]
     withdrawn: int
     """How many judges had withdrawn: when another one does, answers are gone."""
     state: AdaptiveState
@@ -413,14 +413,14 @@ def _state(version: StudyVersion, part: _Part | None = None) -> AdaptiveState:
         if part is not None:
             answers = answers.filter(pair__left__in=list(place), pair__right__in=list(place))
         rows = _rows(answers)
-        later = frozenset(row.key for row in rows)
+        later = frozenset(rows)
         counts = count_pairs(*_decided(rows, place), len(place))
         state = adaptive.init(Model(counts, _prior(version.pk, part), VARIANCE))
     else:
-        settled, later = max(settled, known.settled), known.later.union(row.key for row in new)
+        settled, later = max(settled, known.settled), known.later.union(new)
         winners, losers = _decided(new, place)
         state = adaptive.update(known.state, winners, losers) if len(winners) else known.state
-    later = frozenset(key for key in later if key > settled)
+    later = frozenset(row for row in later if row.key > settled)
     _STATES[version.pk, part] = _Known(settled, later, withdrawn, state)
     _STATES.move_to_end((version.pk, part))
     while len(_STATES) > 1 and sum(each.state.covariance.size for each in _STATES.values()) > KEPT:
@@ -429,10 +429,11 @@ def _state(version: StudyVersion, part: _Part | None = None) -> AdaptiveState:
 
 
 def _new_rows(known: _Known, answers: QuerySet[Answer], place: dict[int, int]) -> list[_Row] | None:
-    """Return the answers that a state lacks; None if there may be many, or if an earlier answer was changed."""
+    """Return the answers that a state lacks; None if there may be many, or if one was changed or undone."""
     rows = _rows(answers.filter(pk__gt=known.settled), MANY + 1)
-    new = [row for row in rows if row.key not in known.later and row.left in place and row.right in place]
-    return None if len(rows) > MANY or any(row.revision > 1 for row in new) else new
+    here = {row for row in rows if row.left in place and row.right in place}
+    new = sorted(here - known.later)
+    return None if len(rows) > MANY or known.later - here or any(row.revision > 1 for row in new) else new
 
 
 @lru_cache(maxsize=16)
