@@ -223,7 +223,7 @@ SETTINGS = {
 def build(name: str):
     def kernel(model: Model):
         made = hmc.kernel(
-            hmc.build_target(SparseModel.of_map(model.counts, SETTINGS[name][1], model.variance, ties=False)), 2
+            hmc.build_target(SparseModel.of_map(model.counts, SETTINGS[name][1], model.variance, ties=False)), 3
         )
         return made._replace(init=lambda rng, strengths, tau: made.init(rng, strengths, tau[:, None], 0 * tau))
 
