@@ -73,9 +73,10 @@ def nothing(request: HttpRequest, error: Http404) -> HttpResponse:  # noqa: ARG0
     return problem(404, "This study has no such item.")
 
 
-def _route(path: str, response: object, summary: str) -> Callable[[View], View]:
+def _route(path: str, response: object, summary: str, *, exclude_unset: bool = False) -> Callable[[View], View]:
     """Add an address that is read with GET."""
-    return api.get(path, response={200: response, codes_4xx: schemas.Problem}, summary=summary)
+    said = {200: response, codes_4xx: schemas.Problem}
+    return api.get(path, response=said, summary=summary, exclude_unset=exclude_unset)
 
 
 @_route("/studies", list[schemas.StudyLine], "The studies the token can read")
@@ -151,12 +152,7 @@ def fits(request: HttpRequest, slug: str) -> list[dict[str, object]]:
     return [_line(run) for run in runs.defer("info", "rows", "findings", "log")]
 
 
-@api.get(
-    "/studies/{slug:slug}/fits/{number}",
-    response={200: schemas.FitOut, codes_4xx: schemas.Problem},
-    summary="A fit",
-    exclude_unset=True,
-)
+@_route("/studies/{slug:slug}/fits/{number}", schemas.FitOut, "A fit", exclude_unset=True)
 def fit(request: HttpRequest, slug: str, number: str) -> dict[str, object]:
     """Needs the scope `results:read`. `number` may be `latest`: the last that is done."""
     run = _run(study_for(request, slug, "results:read"), number)

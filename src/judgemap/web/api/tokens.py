@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Literal
 
 from django import forms
 from django.contrib import messages
@@ -142,8 +142,3 @@ class TokenForm(StudyForm):
     )
     reach = forms.ChoiceField(label=_("It opens"), choices=REACH, widget=forms.RadioSelect, initial="study")
     days = forms.TypedChoiceField(label=_("It works for"), choices=DAYS, coerce=int, initial=90)
-
-    def clean_scopes(self) -> list[str]:
-        """Return the scopes in alphabetical order."""
-        given: Any = self.cleaned_data["scopes"]
-        return sorted(given)

@@ -332,6 +332,7 @@ def ask_for_plan(
     study: Study, asked: Mapping[str, float], panel_fit: FitRun | None, by: Researcher | None = None
 ) -> Plan:
     """Ask what given numbers of judges and answers each would bring; a plan that is under way is left alone."""
+    pilots = whole_fits(study).filter(status=FitRun.Status.DONE, settings__model__in=["spatial", "standard"])
     with transaction.atomic():
         there = Plan.objects.select_for_update().filter(study=study).first()
         if there is not None:
@@ -339,7 +340,7 @@ def ask_for_plan(
                 return there
             there.delete()
         plan = Plan.objects.create(
-            study=study, fit=panel_fit or pilot_of(study), judges=asked["judges"], per_judge=asked["per_judge"],
+            study=study, fit=panel_fit or pilots.first(), judges=asked["judges"], per_judge=asked["per_judge"],
             differ=None if panel_fit else asked["differ"], seed=secrets.randbits(32), asked_by=by,
         )  # fmt: skip
         record(study, by, "plan asked for", {"judges": plan.judges, "answers each": plan.per_judge})
@@ -349,12 +350,6 @@ def ask_for_plan(
 def panel_fit_of(study: Study) -> FitRun | None:
     """Return the last finished fit of all judges with a model in which they differ."""
     return whole_fits(study).filter(status=FitRun.Status.DONE, info__settings__judges="differ").first()
-
-
-def pilot_of(study: Study) -> FitRun | None:
-    """Return the last fit that a plan can be based on."""
-    done = whole_fits(study).filter(status=FitRun.Status.DONE)
-    return done.filter(settings__model__in=["spatial", "standard"]).first()
 
 
 def _base(study: Study, by: Researcher | None) -> FitRun:

@@ -173,9 +173,8 @@ def _show(
         "not_cause": findings.NOT_CAUSE,
         "rates": _highest_rates(told.rates) if told and told.rates else [],
     }
-    page = show_page(request, "results/figures.html", study, run, context)
-    page.status_code = 400 if form.errors or (chosen and chosen.errors) else 200
-    return page
+    wrong = form.errors or (chosen and chosen.errors)
+    return show_page(request, "results/figures.html", study, run, context, 400 if wrong else 200)
 
 
 def _highest_rates(told: Rates) -> list[tuple[int, str, float | None, Sequence[float], Sequence[float] | None]]:

@@ -122,9 +122,7 @@ def _show(request: HttpRequest, study: Study, run: FitRun, form: WordsForm) -> H
             "comparisons.csv", "areas.geojson" if study.outline else "edges.csv", run.record.winner_is
         ),
     }
-    page = show_page(request, "results/files.html", study, run, context)
-    page.status_code = 400 if form.errors else 200
-    return page
+    return show_page(request, "results/files.html", study, run, context, 400 if form.errors else 200)
 
 
 @fit_page

@@ -84,10 +84,8 @@ def without_names(archive: bytes, names: Collection[str]) -> bytes:
     with zipfile.ZipFile(io.BytesIO(archive)) as before, zipfile.ZipFile(written, "w") as after:
         for entry in before.infolist():
             content = before.read(entry)
-            for name in names:
-                content = (
-                    content.replace(name.encode(), SOMEBODY.encode()) if entry.filename.endswith(TEXTS) else content
-                )
+            for name in names if entry.filename.endswith(TEXTS) else ():
+                content = content.replace(name.encode(), SOMEBODY.encode())
             after.writestr(entry, content)
     return written.getvalue()
 

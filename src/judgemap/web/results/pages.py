@@ -114,7 +114,7 @@ def pictures_of(run: FitRun, *names: str) -> list[FitPicture]:
 
 
 def show_page(
-    request: HttpRequest, template: str, study: Study, run: FitRun, context: Mapping[str, object]
+    request: HttpRequest, template: str, study: Study, run: FitRun, context: Mapping[str, object], status: int = 200
 ) -> HttpResponse:
     """Render a page of a fit, with what all such pages show."""
     add_verdicts([run])
@@ -124,7 +124,7 @@ def show_page(
         "verdict": run.verdict, "verdict_tabs": VERDICT_TABS,
         "remedies": [(each.option, REMEDIES[each]) for each in run.verdict.remedies] if run.verdict else [],
     }  # fmt: skip
-    return render(request, template, {**shared, **context})
+    return render(request, template, {**shared, **context}, status=status)
 
 
 def add_verdicts(runs: Iterable[FitRun]) -> None:

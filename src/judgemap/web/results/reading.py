@@ -82,9 +82,7 @@ def share(request: HttpRequest, study: Study, run: FitRun) -> HttpResponse:
             token = make_link(run, form.cleaned_data, researcher_of(request))
             made, form = whole_address(request, reverse("reading:page", args=[token])), LinkForm()
     context = {"form": form, "made": made, "links": run.reading_links.order_by("-pk"), "today": timezone.localdate()}
-    page = show_page(request, "results/share.html", study, run, context)
-    page.status_code = 400 if form.errors else 200
-    return page
+    return show_page(request, "results/share.html", study, run, context, 400 if form.errors else 200)
 
 
 @fit_page.act

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from django.db import connection, transaction
-from django.db.models import Max, Min
+from django.db.models import Max, Min, Q
 from django.utils import timezone
 
 from judgemap.core.design.adaptive import Known
@@ -282,11 +282,9 @@ def _brief(subject: Subject) -> None:
 def _beside(run: FitRun) -> Fit | None:
     """Find the last fit of the same answers with the other kind of model, so that a briefing covers both."""
     same = FitRun.objects.filter(study=run.study, data_sha256=run.data_sha256, status=FitRun.Status.DONE)
-    others = same.exclude(pk=run.pk).order_by("-number")
-    if run.settings["model"] == "clusters":
-        other = others.exclude(settings__model="clusters").first()
-    else:
-        other = others.filter(settings__model="clusters").first()
+    clusters = Q(settings__model="clusters")
+    kind = ~clusters if run.settings["model"] == "clusters" else clusters
+    other = same.filter(kind).order_by("-number").first()
     return open_fit(other) if other is not None else None
 
 
