@@ -18,6 +18,7 @@ from judgemap.web.judge.models import Pair
 from judgemap.web.judge.place import Refused
 from judgemap.web.people import retention
 from judgemap.web.server.tokens import withdrawal_code
+from judgemap.web.studies import editing, making
 
 N_JUDGES = 3
 acts = st.tuples(
@@ -184,8 +185,6 @@ def test_a_judge_who_comes_after_the_worker_counted_is_there_without_answers(stu
 
 
 def test_a_judge_of_another_study_is_not_counted(study, areas, definition, visit):
-    from judgemap.web.studies import editing, making
-
     other = editing.open_study(making.create_study(definition, areas))
     visit().answer("left")
     visit(of=other).answer("right")

@@ -21,6 +21,7 @@ from judgemap.web.results import actions
 from judgemap.web.results.files import open_fit
 from judgemap.web.results.judges import judge_rows
 from judgemap.web.results.models import Exclusion, FitRun, FitView
+from judgemap.web.studies import editing, making
 from judgemap.web.studies.models import Act
 
 
@@ -114,9 +115,9 @@ def test_repeats_are_counted_pair_by_pair(owned, edit):
     assert row.repeated == sum(a == b for each in choices.values() for a, b in pairwise(each))
 
 
-def act(client, study, what: str, names, **more):
+def act(client, study, what: str, names, *, follow: bool = False, **more):
     fields = {"act": what, "judge": names} | more
-    return client.post(reverse("fits:act", args=[study.slug]), fields, follow=False)
+    return client.post(reverse("fits:act", args=[study.slug]), fields, follow=follow)
 
 
 def test_leaving_out_and_taking_back_is_kept_in_the_log(played, clients, people):
@@ -147,9 +148,8 @@ def test_leaving_out_and_taking_back_is_kept_in_the_log(played, clients, people)
 )
 def test_what_cannot_be_done_is_said(played, clients, what, fields, sentence):
     name = Judge.objects.filter(study=played, judged__gt=0).first().name
-    form = {"act": what, "judge": name, "reason": "x"} | fields
-    response = clients["owner"].post(reverse("fits:act", args=[played.slug]), form, follow=True)
-    assert sentence in response.text
+    form = {"judge": name, "reason": "x"} | fields
+    assert sentence in act(clients["owner"], played, what, form.pop("judge"), follow=True, **form).text
     assert not Exclusion.objects.exists()
     assert not FitRun.objects.exists()
 
@@ -235,15 +235,9 @@ def test_judges_who_differ_in_a_fit_that_takes_them_as_alike(played, fitted, cli
 
 
 def test_a_judge_of_another_study_is_not_found(played, clients, areas, definition, visit):
-    from judgemap.web.studies import editing, making
-
     other = visit(of=editing.open_study(making.create_study(definition, areas)))
     other.answer("left")
     assert clients["owner"].get(reverse("fits:judge", args=[played.slug, other.name])).status_code == 404
-    response = clients["owner"].post(
-        reverse("fits:act", args=[played.slug]),
-        {"act": "leave out", "reason": "x", "judge": other.name},
-        follow=True,
-    )
+    response = act(clients["owner"], played, "leave out", other.name, reason="x", follow=True)
     assert "not in the study" in response.text
     assert not Exclusion.objects.exists()

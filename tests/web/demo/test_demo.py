@@ -19,8 +19,9 @@ from judgemap.web.judge.models import Pair
 from judgemap.web.results.models import FitRun
 from judgemap.web.studies.models import Study
 
+pytestmark = pytest.mark.django_db
 
-@pytest.mark.django_db
+
 def test_two_studies_and_two_fits_are_made_once(tmp_path):
     lines = []
     first = prepare_demo(tmp_path, 1, lines.append)
@@ -39,14 +40,12 @@ def test_two_studies_and_two_fits_are_made_once(tmp_path):
     assert f"judgemap study basemap try-judging Chicago.osm.pbf --data {tmp_path}" in said
 
 
-@pytest.mark.django_db
 def test_no_demonstration_among_the_studies_of_others(tmp_path, people):
     with pytest.raises(StudyError, match="is not a demonstration; name another folder with --data"):
         prepare_demo(tmp_path, 1, lambda _: None)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.django_db
 def test_a_lost_password_is_made_anew(tmp_path):
     first = prepare_demo(tmp_path, 1, lambda _: None)
     (tmp_path / "demo-password").unlink()
@@ -55,7 +54,6 @@ def test_a_lost_password_is_made_anew(tmp_path):
     assert Researcher.objects.get().check_password(again.password)
 
 
-@pytest.mark.django_db
 def test_what_is_stored_is_what_was_simulated(tmp_path):
     made = prepare_demo(tmp_path, 1, lambda _: None)
     rng = np.random.default_rng(1)
