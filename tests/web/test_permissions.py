@@ -156,7 +156,7 @@ def visits(site: Study, judge, browser: Client, method: str = "") -> Iterator[tu
             continue
         changes.clear()
         with transaction.atomic(), connection.execute_wrapper(note):
-            given = fields | ({"judge": judge.name} if name == "dashboard:act" else {})
+            given = fields | ({"judge": judge.name} if name == "fits:act" else {})
             response = getattr(browser, how)(address(name, site, judge), given)
             body = response.getvalue() if response.streaming else response.content
             transaction.set_rollback(True)
@@ -172,7 +172,7 @@ def test_owner_and_colleague_do_what_they_may(site, clients, judge, who, place):
         changing |= {row[0]} if changed else set()
         if status == 200 and row[0] not in ("studies:picture", "studies:shapes"):
             assert "no-store" in said, row
-    assert {"studies:translate", "studies:status"} <= changing, "changes are noticed where there are some"
+    assert {"studies:translate", "studies:status", "fits:act"} <= changing, "changes are noticed where there are some"
 
 
 def test_a_reader_sees_what_a_colleague_sees_and_changes_nothing(site, clients, judge):
