@@ -2,15 +2,11 @@
 
 import json
 import logging
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections import namedtuple
 from unittest.mock import Mock
 
-import numpy as np
 import pytest
 from django.db import OperationalError, ProgrammingError, connection
 from django.test import Client
@@ -151,19 +147,3 @@ def test_health_fails_where_the_database_is_away_and_looks_again_later(client, d
     monkeypatch.setattr(health, "GOOD_FOR", -1.0)
     assert client.get("/healthz").status_code == 200
     assert not Answer.objects.exists()
-
-
-def test_a_database_of_rubbish_gives_one_sentence(tmp_path):
-    """What is in the file stays as it is: perhaps somebody can save it."""
-    rubbish = np.random.default_rng(1).bytes(30_000)
-    (tmp_path / "judgemap.sqlite3").write_bytes(rubbish)
-    done = subprocess.run(
-        [sys.executable, "-m", "judgemap", "study", "list", "--data", str(tmp_path)],
-        capture_output=True, text=True, check=False, timeout=300,
-        env={name: value for name, value in os.environ.items() if name != "DATABASE_URL"},
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "is damaged" in done.stderr
-    assert "judgemap study restore" in done.stderr
-    assert (tmp_path / "judgemap.sqlite3").read_bytes() == rubbish
