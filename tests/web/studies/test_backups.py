@@ -138,10 +138,14 @@ def test_backups_from_before_the_study_or_after_the_removal_stay(tmp_path, later
     assert after.exists()
 
 
-def test_a_backup_that_began_before_the_removal_and_ended_after_it_goes(owned, judge, tmp_path, later, monkeypatch):
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_backup_that_began_before_the_end_of_a_removal_goes(owned, judge, tmp_path, later, monkeypatch, hidden):
     judge.answer("left")
     set_end(owned, timezone.now().date())
     path, close = tmp_path / "backups" / "slow.sqlite3", Lock.close
+    if hidden:
+        later(1)
+        retention.remove_due()
 
     def slowly(lock, source, target):
         monkeypatch.setattr(Lock, "close", close)
