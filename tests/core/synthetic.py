@@ -4,6 +4,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 from scipy.special import chdtrc
 
+from judgemap.core.design.designs import weighted
 from judgemap.core.model.counts import count_judged
 from judgemap.core.model.graph import AreaGraph
 from judgemap.core.model.judges import (
@@ -49,6 +50,14 @@ def fit_of_draws(pairs, probabilities):
     drawn, expected = drawn[expected > 0], expected[expected > 0]
     assert expected.min() >= 5, "too few draws for a χ² test"
     return float(chdtrc(len(drawn) - 1, ((drawn - expected) ** 2 / expected).sum()))
+
+
+def only(n_areas, *pairs):
+    """A design that gives these pairs equal weight, and all others none."""
+    weights = np.zeros((n_areas, n_areas))
+    for i, j in pairs:
+        weights[i, j] = weights[j, i] = 1.0
+    return weighted(weights)
 
 
 def matrix_of(design):

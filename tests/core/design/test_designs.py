@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
 from scipy.special import iv
-from synthetic import all_pairs, delaunay_map, fit_of_draws, matrix_of, ring
+from synthetic import all_pairs, delaunay_map, fit_of_draws, matrix_of, only, ring
 
 from judgemap.core.design.designs import (
     PairDesign,
@@ -205,8 +205,8 @@ def test_35000_areas_in_a_ring_have_the_closed_form():
         (lambda: weighted([[0, 1], [2, 0]]), "symmetric"),
         (lambda: weighted([1.0, 2.0]), "square matrix"),
         (lambda: weighted([[0, np.nan], [np.nan, 0]]), "symmetric|finite"),
-        (lambda: weighted(two_of_four()).restricted([2, 3]).draw(np.random.default_rng(1), 1), "zero weight to every"),
-        (lambda: weighted(two_of_four()).restricted([2, 3]).probability(2, 3), "zero weight to every"),
+        (lambda: only(4, (0, 1)).restricted([2, 3]).draw(np.random.default_rng(1), 1), "zero weight to every"),
+        (lambda: only(4, (0, 1)).restricted([2, 3]).probability(2, 3), "zero weight to every"),
         (lambda: PairDesign(np.arange(3), -1.0, uniform(3).offsets), "base weight"),
         (lambda: PairDesign(np.arange(2), 1.0, PairValues(2, [1], [-2.0])), "negative weight"),
         (lambda: PairValues(3, [5, 1], [1.0, 1.0]), "sorted"),
@@ -218,9 +218,3 @@ def test_bad_input_is_one_clear_sentence(call, message):
     with pytest.raises(ValueError, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
-
-
-def two_of_four():
-    weights = np.zeros((4, 4))
-    weights[0, 1] = weights[1, 0] = 1.0
-    return weights

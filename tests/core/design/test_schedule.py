@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.special import chdtrc
-from synthetic import delaunay_map, fit_of_draws, matrix_of, ring
+from synthetic import delaunay_map, fit_of_draws, matrix_of, only, ring
 
 from judgemap.core.design import schedule
 from judgemap.core.design.designs import principal_component, uniform, weighted
@@ -15,6 +15,7 @@ from judgemap.core.design.schedule import ListOptions, draw_list, random_path, r
 from judgemap.core.model.counts import count_pairs
 
 FALSE_ALARM = 1e-4
+WEIGHTS = np.array([[0.0, 1, 2], [1, 0, 4], [2, 4, 0]])
 FREE = ListOptions(connected=False, balanced_sides=False, spacing=0)
 
 
@@ -107,7 +108,7 @@ def test_a_list_without_options_is_drawn_from_the_design():
 @pytest.mark.statistical
 def test_without_immediate_repeats_a_pair_follows_the_conditional_design():
     """P(b after a) = q_b/(1 − q_a): three pairs, six possible steps, χ² with 6 − 1 − 2 degrees of freedom."""
-    design = weighted([[0, 1, 2], [1, 0, 4], [2, 4, 0]])
+    design = weighted(WEIGHTS)
     pairs = draw_list(
         np.random.default_rng(3), design, 20_000, ListOptions(connected=False, balanced_sides=False)
     ).pairs
@@ -142,23 +143,21 @@ def test_sides_are_fair_when_balanced():
         assert unfair(lower_left, place)
 
 
-def tree_left_out(tree):
-    """Of three areas' three pairs, which one a tree leaves out: 0 for {0,1}, 1 for {0,2}, 2 for {1,2}."""
-    return ({0, 1, 2} - set((tree.sum(axis=1) - 1).tolist())).pop()
+def fit_of_trees(draw, rng, design, chance, size):
+    """p-value of which of three areas' three pairs trees leave out: {0,1}, {0,2} or {1,2}, with these chances."""
+    kept = (set((draw(rng, design).sum(axis=1) - 1).tolist()) for _ in range(size))
+    left_out = np.bincount([({0, 1, 2} - each).pop() for each in kept], minlength=3)
+    assert chance.sum() == pytest.approx(1)
+    return chdtrc(2, ((left_out - size * chance) ** 2 / (size * chance)).sum())
 
 
 @pytest.mark.statistical
 def test_random_trees_have_the_greedy_distribution():
     """The pair left out is the one that would be drawn last: P(c last) = q_a q_b (1/(1 − q_a) + 1/(1 − q_b))."""
-    q = np.array([1, 2, 4]) / 7
-    design = weighted([[0, 1, 2], [1, 0, 4], [2, 4, 0]])
-    rng, size = np.random.default_rng(2), 1_500
-    left_out = np.bincount([tree_left_out(random_tree(rng, design)) for _ in range(size)], minlength=3)
-    expected = size * np.array([q[a] * q[b] * (1 / (1 - q[a]) + 1 / (1 - q[b])) for a, b in ((1, 2), (0, 2), (0, 1))])
-    assert expected.sum() == pytest.approx(size)
-    assert chdtrc(2, ((left_out - expected) ** 2 / expected).sum()) > FALSE_ALARM
-    unweighted = np.bincount([tree_left_out(random_tree(rng, uniform(3))) for _ in range(size)], minlength=3)
-    assert chdtrc(2, ((unweighted - expected) ** 2 / expected).sum()) < 1e-12
+    q, rng = np.array([1, 2, 4]) / 7, np.random.default_rng(2)
+    chance = np.array([q[a] * q[b] * (1 / (1 - q[a]) + 1 / (1 - q[b])) for a, b in ((1, 2), (0, 2), (0, 1))])
+    assert fit_of_trees(random_tree, rng, weighted(WEIGHTS), chance, 1_500) > FALSE_ALARM
+    assert fit_of_trees(random_tree, rng, uniform(3), chance, 1_500) < 1e-12
 
 
 @pytest.mark.statistical
@@ -166,36 +165,18 @@ def test_random_trees_have_the_greedy_distribution():
 def test_random_paths_step_with_the_design(monkeypatch, tries):
     """From a uniform start, the next area by weight; both by rejection and, where that fails, by weighing all areas."""
     monkeypatch.setattr(schedule, "TRIES", tries)
-    weights = np.array([[0, 1, 2], [1, 0, 4], [2, 4, 0]], dtype=float)
-    design = weighted(weights)
-    rng, size = np.random.default_rng(4), 2_000
-    left_out = np.bincount([tree_left_out(random_path(rng, design)) for _ in range(size)], minlength=3)
-    step = weights / weights.sum(axis=1, keepdims=True)
-    chance = np.array([(step[0, 2] + step[1, 2]) / 3, (step[0, 1] + step[2, 1]) / 3, (step[1, 0] + step[2, 0]) / 3])
-    expected = size * chance
-    assert expected.sum() == pytest.approx(size)
-    assert chdtrc(2, ((left_out - expected) ** 2 / expected).sum()) > FALSE_ALARM
-    unweighted = np.bincount([tree_left_out(random_path(rng, uniform(3))) for _ in range(size)], minlength=3)
-    assert chdtrc(2, ((unweighted - expected) ** 2 / expected).sum()) < 1e-12
+    rng, step = np.random.default_rng(4), WEIGHTS / WEIGHTS.sum(axis=1, keepdims=True)
+    chance = np.array([step[0, 2] + step[1, 2], step[0, 1] + step[2, 1], step[1, 0] + step[2, 0]]) / 3
+    assert fit_of_trees(random_path, rng, weighted(WEIGHTS), chance, 2_000) > FALSE_ALARM
+    assert fit_of_trees(random_path, rng, uniform(3), chance, 2_000) < 1e-12
 
 
 def test_a_path_goes_on_where_the_design_has_no_weight():
-    star = np.zeros((5, 5))
-    star[0, 1:] = star[1:, 0] = 1.0
-    path = random_path(np.random.default_rng(1), weighted(star))
+    path = random_path(np.random.default_rng(1), only(5, *((0, area) for area in range(1, 5))))
     assert np.bincount(path.ravel(), minlength=5).tolist().count(1) == 2
 
 
-def apart():
-    blocks = np.zeros((4, 4))
-    blocks[0, 1] = blocks[1, 0] = blocks[2, 3] = blocks[3, 2] = 1.0
-    return weighted(blocks)
-
-
-def one_pair_only():
-    weights = np.zeros((4, 4))
-    weights[0, 1] = weights[1, 0] = 1.0
-    return weighted(weights)
+APART = only(4, (0, 1), (2, 3))
 
 
 @pytest.mark.parametrize(
@@ -209,8 +190,8 @@ def one_pair_only():
         (uniform(9), 20, {}, [3, 5], "2 areas have too few pairs"),
         (uniform(4), 20, {"spacing": 6}, None, "4 areas have too few pairs"),
         (uniform(4), 3, {"repeats": 0.33, "spacing": 5, "connected": False}, None, "no room for 1 planned repeats"),
-        (apart(), 20, {}, None, "does not connect these 4 areas"),
-        (one_pair_only(), 20, {"connected": False}, None, "nearly always picks the same few pairs"),
+        (APART, 20, {}, None, "does not connect these 4 areas"),
+        (only(4, (0, 1)), 20, {"connected": False}, None, "nearly always picks the same few pairs"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(design, n_pairs, options, allowed, message):
@@ -226,7 +207,7 @@ def test_bad_options_are_refused(bad):
 
 
 def test_balance_is_kept_where_the_design_has_no_weight():
-    pairs = draw_list(np.random.default_rng(1), apart(), 41, ListOptions(connected=False, balanced_exposure=True)).pairs
+    pairs = draw_list(np.random.default_rng(1), APART, 41, ListOptions(connected=False, balanced_exposure=True)).pairs
     assert np.ptp(np.bincount(pairs.ravel())) <= 1
 
 
