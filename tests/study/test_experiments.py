@@ -86,11 +86,6 @@ def nowhere(_job, _numbers):
     raise AssertionError("nothing is left to run")
 
 
-def test_every_set_is_another(finished):
-    values = [row["u1"] for row in finished[0].rows]
-    assert len(set(values)) == len(values)
-
-
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
@@ -115,18 +110,16 @@ def test_other_versions_are_told(folder):
     assert note.startswith("Earlier sets were run with other versions: numpy 1.0 → 2")
 
 
-def test_other_folders_are_refused(tmp_path):
+def test_other_folders_and_damaged_sets_are_refused(folder, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(StudyError, match="not empty and holds no simulation"):
-        conduct(job(), tmp_path, nowhere)
-    with pytest.raises(StudyError, match="is a file"):
-        conduct(job(), tmp_path / "mine.txt", nowhere)
-
-
-def test_a_damaged_set_is_named(folder):
     (folder / "sets" / "0002.json").write_text('{"set": 2, "rows"')
-    with pytest.raises(StudyError, match=r"0002\.json is damaged; remove it"):
-        conduct(job(), folder, nowhere)
+    for there, said in (
+        (tmp_path, "not empty and holds no simulation"),
+        (tmp_path / "mine.txt", "is a file"),
+        (folder, r"0002\.json is damaged; remove it"),
+    ):
+        with pytest.raises(StudyError, match=said):
+            conduct(job(), there, nowhere)
 
 
 @pytest.mark.parametrize(
@@ -168,9 +161,10 @@ def test_designs_go_by_their_names():
         assert np.allclose(drawn_from[name].probability(i, j), design.probability(i, j)), name
 
 
-def test_the_centred_utility_is_the_larger(finished):
-    row = finished[0].rows[0]
-    assert row["u1"] > row["u1_uncentred"], "the unidentified mean adds variance"
+def test_every_set_is_another_and_its_centred_utility_the_larger(finished):
+    rows = finished[0].rows
+    assert len({row["u1"] for row in rows}) == len(rows)
+    assert all(row["u1"] > row["u1_uncentred"] for row in rows), "the unidentified mean adds variance"
 
 
 @pytest.mark.statistical

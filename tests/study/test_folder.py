@@ -12,12 +12,7 @@ import pytest
 import judgemap as jm
 from judgemap.errors import StudyError
 from judgemap.study.fit.folder import check_folder, check_new, new_folder
-from judgemap.study.fit.record import (
-    FitRecord,
-    Note,
-    NoteKind,
-    json_value,
-)
+from judgemap.study.fit.record import FitRecord, Note, NoteKind, json_value
 
 OLD = {"fit.json": "old", "areas.csv": "old", "posterior.nc": "old", "clusters.csv": "old"}
 NEW = {"fit.json": "new", "areas.csv": "new", "posterior.nc": "new", "areas.geojson": "new"}
@@ -106,16 +101,7 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
-NOTES = (
-    Note(NoteKind.MAP, "Borders that nearly meet, or overlap, were treated as shared: 'a' and 'b'."),
-    Note(NoteKind.UNDECIDED, "1,001 of 3,003 shown pairs have no winner (1,001 tie) and are left out of the model."),
-    Note(NoteKind.NEVER_COMPARED, "1 of 4 areas were never compared ('d'): their risk rests on the prior alone."),
-    Note(NoteKind.GROUPS, "The compared areas fall into 2,000 groups that were never compared with each other: so."),
-    Note(NoteKind.ONE_JUDGE, "All answers are one judge's: the map shows what one person thinks."),
-    Note(NoteKind.SINGLE_ANSWERS, "Judges with only one answer, treated like any other: 'ann'."),
-    Note(NoteKind.SILENT_JUDGES, "The fit says nothing about judges who never answered left, right or tie: 'bob'."),
-    Note(NoteKind.PARTS, "The map is in 1,002 parts: no cluster spans two of them."),
-)
+NOTES = tuple(Note(kind, f"1,001 of 3,003, or 'a' and 'b': {kind.value}.") for kind in NoteKind)
 KEYS = {"model", "made_by", "why", "prior", "hyperparameters", "sampler", "seed", "plan", "complete", "seconds",
         "winner_is", "risk", "view", "data", "versions", "bridges", "notes", "note_kinds", "diagnostics",
         "settings"}  # fmt: skip

@@ -56,47 +56,34 @@ def test_the_helps_coding_can_be_asked_for():
 def test_comparisons_of_the_interface_in_a_data_frame():
     found = import_speedybbt([R / "items.rda"])
     assert [each.outcome for each in found.answers] == ["left", "tie", "skipped", "right"]
-    assert found.ids == ("11", "12", "13", "14")
-    assert found.edges == ()
-    assert found.winner_is is None
+    assert (found.ids, found.edges, found.winner_is) == (("11", "12", "13", "14"), (), None)
 
 
-def test_comparisons_and_adjacency_in_files_apart_the_matrix_sparse():
+def test_comparisons_and_a_sparse_matrix_in_files_apart_and_areas_by_code_in_an_rds_file():
     found = import_speedybbt([R / "apart-comparisons.rda", R / "apart-adjacency.rda"])
     assert [(each.left, each.right) for each in found.answers] == [("1", "3"), ("2", "3"), ("2", "1")]
     assert found.edges == (("1", "2"), ("2", "3"))
-
-
-def test_areas_by_code_in_an_rds_file():
     found = import_speedybbt([R / "named.rds"])
-    assert found.ids == ("W1", "W2", "W3")
-    assert found.names == ("Ash", "Beech", "Cedar")
+    assert (found.ids, found.names) == (("W1", "W2", "W3"), ("Ash", "Beech", "Cedar"))
     assert found.edges == (("W1", "W2"), ("W2", "W3"))
 
 
 def test_a_file_without_comparisons_says_what_it_holds():
-    with pytest.raises(
-        StudyError, match=r"no table of comparisons .* results\$wards \(a table of NAME\); results\$lambda"
-    ):
+    said = r"no table of comparisons .* results\$wards \(a table of NAME\); results\$lambda"
+    with pytest.raises(StudyError, match=said):
         import_speedybbt([R / "nothing.rda"])
 
 
-@pytest.mark.parametrize("content", [b"", b"RDX3\nX\n", b"not R at all", b"\x1f\x8b\x08\0\0\0", b"BZh9", b"\xfd7zXZ\0"])
+RUBBISH = [b"", b"RDX3\nX\n", b"not R at all", b"\x1f\x8b\x08\0\0\0", b"BZh9", b"\xfd7zXZ\0"]
+CUT = [(R / "list.rda").read_bytes()[:end] for end in (50, 200, 400)]
+
+
+@pytest.mark.parametrize("content", [*RUBBISH, *CUT])
 def test_what_is_no_r_file(tmp_path, content):
+    with pytest.raises(StudyError, match="there is no such file"):
+        import_speedybbt([tmp_path / "a.rda"])
     (tmp_path / "a.rda").write_bytes(content)
     with pytest.raises(StudyError, match=r"a.rda: this R data file cannot be read"):
-        import_speedybbt([tmp_path / "a.rda"])
-
-
-def test_a_cut_file(tmp_path):
-    for end in (50, 200, 400):
-        (tmp_path / "a.rda").write_bytes((R / "list.rda").read_bytes()[:end])
-        with pytest.raises(StudyError, match=r"a.rda: this R data file cannot be read"):
-            import_speedybbt([tmp_path / "a.rda"])
-
-
-def test_no_file(tmp_path):
-    with pytest.raises(StudyError, match="there is no such file"):
         import_speedybbt([tmp_path / "a.rda"])
 
 
@@ -111,10 +98,7 @@ PAIRS = pd.DataFrame({"win": [1, 2], "lost": [2, 3]})
 @pytest.mark.parametrize(
     ("objects", "words"),
     [
-        (
-            {"comparisons": pd.DataFrame({"win": [1, 9], "lost": [2, 3]}), "adjacency": np.eye(3)[::-1]},
-            "'9' are not areas",
-        ),
+        ({"comparisons": PAIRS.replace(2, 9), "adjacency": np.eye(3)[::-1]}, "'9' are not areas"),
         ({"comparisons": PAIRS, "adjacency": np.triu(np.ones((3, 3)), 1)}, "must be symmetric"),
         ({"comparisons": PAIRS, "adj1": np.zeros((3, 3)), "adj2": np.zeros((3, 3))}, "several matrices"),
         ({"one": PAIRS, "two": PAIRS}, "several tables could be the comparisons"),
