@@ -19,27 +19,22 @@ from judgemap.web.studies.models import Area, Edge, Study
 @pytest.fixture
 def file_database(django_db_blocker, tmp_path):
     """A database in a file, opened as the server opens its own, and the file's path."""
-    path = tmp_path / "database.sqlite3"
-    with closing(sqlite3.connect(path)) as made:
-        made.execute("CREATE TABLE answers (id integer)")
-        made.execute("PRAGMA journal_mode=WAL")
-    options = {"transaction_mode": "IMMEDIATE", "timeout": 0}
-    plain = {**connections.databases["default"], "ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
-    connections.databases["file"] = plain | {"OPTIONS": options}
+    connections.databases["file"] = {**connections.databases["default"], **read_database("", tmp_path)}
     with django_db_blocker.unblock():
-        yield path
-    connections["file"].close()
-    del connections["file"]
-    del connections.databases["file"]
+        with connections["file"].cursor() as cursor:
+            cursor.execute("CREATE TABLE answer (reason text)")
+        yield tmp_path / "judgemap.sqlite3"
+        connections["file"].close()
+    del connections["file"], connections.databases["file"]
 
 
 def test_others_write_while_a_snapshot_is_read(file_database):
     with snapshot("file"), connections["file"].cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM answers")
+        cursor.execute("SELECT count(*) FROM answer")
         with closing(sqlite3.connect(file_database, timeout=0)) as judge:
-            judge.execute("INSERT INTO answers VALUES (1)")
+            judge.execute("INSERT INTO answer VALUES ('left')")
             judge.commit()
-        cursor.execute("SELECT count(*) FROM answers")
+        cursor.execute("SELECT count(*) FROM answer")
         assert cursor.fetchone() == (0,)
     assert connections["file"].transaction_mode == "IMMEDIATE"
 
@@ -100,47 +95,35 @@ WORDS = b"a reason that was typed in confidence"
 
 
 @pytest.fixture
-def erased_database(tmp_path):
-    """A SQLite file as the server opens it, with a reason in it that was removed since."""
-    connections.databases["file"] = {**connections.databases["default"], **read_database("", tmp_path)}
+def erased(file_database):
+    """The database, with a reason in it that was removed since."""
     with connections["file"].cursor() as cursor:
-        cursor.execute("CREATE TABLE answer (reason text)")
         cursor.execute("INSERT INTO answer VALUES (%s)", [WORDS.decode()])
         cursor.execute("DELETE FROM answer")
-    yield tmp_path
-    connections["file"].close()
-    del connections["file"], connections.databases["file"]
+    return file_database
 
 
-def kept(folder) -> dict[str, bool]:
-    """Say of each file whether it still has the words."""
-    return {path.name.removeprefix("judgemap.sqlite3"): WORDS in path.read_bytes() for path in folder.iterdir()}
+def kept(database) -> dict[str, bool]:
+    """Say of each of its files whether it still has the words."""
+    return {path.name.removeprefix(database.name): WORDS in path.read_bytes() for path in database.parent.iterdir()}
 
 
-@pytest.fixture
-def _unblocked(django_db_blocker):
-    with django_db_blocker.unblock():
-        yield
-
-
-@pytest.mark.usefixtures("_unblocked")
-def test_an_emptied_log_has_no_trace_of_what_was_removed(erased_database):
-    assert kept(erased_database)["-wal"]
+def test_an_emptied_log_has_no_trace_of_what_was_removed(erased):
+    assert kept(erased)["-wal"]
     assert database.empty_log("file")
-    assert not any(kept(erased_database).values())
+    assert not any(kept(erased).values())
 
 
-@pytest.mark.usefixtures("_unblocked")
-def test_a_reader_puts_it_off(erased_database, monkeypatch):
+def test_a_reader_puts_it_off(erased, monkeypatch):
     monkeypatch.setattr(database, "PATIENCE_MS", 1)
-    with closing(sqlite3.connect(erased_database / "judgemap.sqlite3")) as reader:
+    with closing(sqlite3.connect(erased)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM answer").fetchone()
         with connections["file"].cursor() as cursor:
             cursor.execute("INSERT INTO answer VALUES ('later')")
         assert not database.empty_log("file")
     assert database.empty_log("file")
-    assert not any(kept(erased_database).values())
+    assert not any(kept(erased).values())
 
 
 def test_a_withdrawal_empties_the_log(judge, monkeypatch, django_capture_on_commit_callbacks):
