@@ -35,13 +35,10 @@ def test_recovery_is_the_librarys(fit, study):
 
 
 @pytest.mark.parametrize(
-    ("draw", "low", "middle", "high"),
-    [
-        (figures.risk_intervals, "risk_low", "risk_median", "risk_high"),
-        (figures.rank_intervals, "rank_low", "rank", "rank_high"),
-    ],
+    ("draw", "middle"), [(figures.risk_intervals, "risk_median"), (figures.rank_intervals, "rank")]
 )
-def test_intervals_are_in_order(fit, bare_fit, draw, low, middle, high):
+def test_intervals_are_in_order(fit, bare_fit, draw, middle):
+    low, high = (f"{middle[:4]}_{end}" for end in ("low", "high"))
     axes = draw(fit, top=5).figure.axes[0]
     expected = fit.areas.nlargest(5, "risk_median")
     assert [label.get_text() for label in axes.get_yticklabels()] == expected["name"].tolist()

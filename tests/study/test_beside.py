@@ -22,7 +22,7 @@ from judgemap.study.fit.result import load_fit
 def fit(rough) -> jm.Fit:
     numbers = [int(each) for each in rough.map.ids]
     sides = ["North" if each < 30 else "South" for each in numbers]
-    table = {"id": rough.map.ids, "side": sides, "people": [100 * each for each in numbers], "flat": 7}
+    table = {"id": rough.map.ids, "side": sides, "people": [100 * each for each in numbers], "flat": 7, "none": 0}
     return replace(rough, map=rough.map.with_figures(pd.DataFrame(table)))
 
 
@@ -56,6 +56,7 @@ def test_surface_weighs_by_surface(fit):
         ("town", "equal", "no column 'town'"),
         ("nowhere.gpkg", "equal", r"^nowhere\.gpkg: there is no such file"),
         ("side", "flats", "no column 'flats'"),
+        ("side", "none", "the areas of 'North' have no weight by 'none'"),
         (["x"] * 77, "equal", "puts all areas into one group"),
         (["x", "y"], "equal", "a group for each of the 77 areas"),
     ],

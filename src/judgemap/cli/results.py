@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import geopandas
 
     from judgemap.study.assess.findings import Rates
+    from judgemap.study.data.comparisons import Comparisons
     from judgemap.study.export import By, Judges
     from judgemap.study.fit.result import Fit
 
@@ -275,14 +276,20 @@ def _rates(fit: "Fit", counts: str, expected: str | None, missed: str, by: str, 
     return rates(fit, counts, expected, missed=share, by=by, totals=totals)
 
 
-def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> None:
+def _with_data(results: Path, comparisons: Path | None, what: str) -> "tuple[Fit, Comparisons]":
+    """Read a fit and its data, for ``what`` needs both."""
     from judgemap.study.data.comparisons import read_comparisons
-    from judgemap.study.export import export_speedybbt
 
     if comparisons is None:
-        raise StudyError("speedyBBT needs the data; say where it is: --comparisons comparisons.csv")
+        raise StudyError(f"{what} needs the data; say where it is: --comparisons comparisons.csv")
     fit = open_fit(results)
-    data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
+    return fit, read_comparisons(comparisons, fit.map, fit.record.winner_is)
+
+
+def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> None:
+    from judgemap.study.export import export_speedybbt
+
+    fit, data = _with_data(results, comparisons, "speedyBBT")
     read = export_speedybbt(fit, data, output)
     typer.echo(
         f"speedyBBT reads {read:,} of {len(data):,} answers, those with a winner; run speedybbt.R in the folder."
@@ -292,14 +299,10 @@ def _for_speedybbt(results: Path, output: Path, comparisons: Path | None) -> Non
 def _archive(
     results: Path, output: Path, comparisons: Path | None, study: Path | None, judges: "Judges", areas: Areas | None
 ) -> None:
-    from judgemap.study.data.comparisons import read_comparisons
     from judgemap.study.data.definition import read_definition
     from judgemap.study.export import replication
 
-    if comparisons is None:
-        raise StudyError("a replication archive includes the data; say where it is: --comparisons comparisons.csv")
-    fit = open_fit(results)
-    data = read_comparisons(comparisons, fit.map, fit.record.winner_is)
+    fit, data = _with_data(results, comparisons, "a replication archive")
     if study is not None:
         read_definition(study)
     places = None if areas is None else replace(fit.map, geometry=_outlines(areas, fit.map))

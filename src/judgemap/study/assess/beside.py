@@ -126,9 +126,9 @@ def _weighted(areas: Areas, name: str, labels: tuple[str, ...], weights: str, no
         named = ", ".join(areas.names[place] for place in np.flatnonzero(unknown)[:5])
         notes.append(f"{int(unknown.sum()):,} areas have no {weights!r} and count nothing in their group: {named}.")
     values = np.nan_to_num(values)
-    total = {label: values[np.array(labels) == label].sum() for label in sorted(set(labels) - {""})}
-    if empty := [label for label, weight in total.items() if weight <= 0]:
-        raise StudyError(f"the areas of {empty[0]!r} have no weight by {weights!r}; choose other weights")
+    total = pd.Series(values).groupby(np.array(labels)).sum().drop("", errors="ignore")
+    if (total <= 0).any():
+        raise StudyError(f"the areas of {total.idxmin()!r} have no weight by {weights!r}; choose other weights")
     return Grouping(name, labels, values, weights, tuple(notes))
 
 

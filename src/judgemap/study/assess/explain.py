@@ -93,7 +93,8 @@ class Explanation:
     @cached_property
     def reliability(self) -> Reliability:
         """See `jm.reliability`; with fewer splits if the map is large."""
-        return reliability(self.fit, self.data, seed=SEED, splits=_splits(len(self.fit.map)))
+        splits = int(np.clip(10_000 // len(self.fit.map), 20, 100))
+        return reliability(self.fit, self.data, seed=SEED, splits=splits)
 
     @cached_property
     def reliability_over_time(self) -> pd.DataFrame:
@@ -235,10 +236,6 @@ def of_clusters(fit: Fit) -> dict[str, object]:
     others = {each.area: (int(each.other), float(each.other_probability)) for each in fit.best.between}
     between = [others.get(area) for area in range(len(fit.map))]
     return {"grouping": json_value(asdict(fit.best.grouping)), "between": json_value(between)}
-
-
-def _splits(n_areas: int) -> int:
-    return int(np.clip(10_000 // n_areas, 20, 100))
 
 
 def judge(fit: Fit, data: Comparisons) -> Fit:
