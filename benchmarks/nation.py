@@ -3,6 +3,7 @@
     .venv/bin/python benchmarks/nation.py                  # 2,000 and 7,600 areas: local, any, rough
     .venv/bin/python benchmarks/nation.py england MAP DATA # 32,844; DATA is imd2019.csv: crime is the truth; [KIND]
     .venv/bin/python benchmarks/nation.py one 171372 local # one map, here as large as England's output areas
+    .venv/bin/python benchmarks/nation.py cover 1100 differ 12   # how often intervals hold the truth, over 12 maps
 
 Pairs are "local", within one of the districts into which the map is cut, 100 areas each (England has its own), or
 "any", between any two areas. With "differ" they are local, and each judge knows two districts and has a view of their
@@ -87,9 +88,9 @@ def disagreements(
     return apart
 
 
-def answer(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str) -> Comparisons:
+def answer(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str, seed: int) -> Comparisons:
     """Let judges who know the truth answer, each about one district if pairs are local."""
-    rng, n = np.random.default_rng(2), len(areas)
+    rng, n = np.random.default_rng(seed), len(areas)
     size = PER_AREA[kind] * n
     left = np.sort(rng.integers(n, size=size))
     across = np.zeros(size, dtype=bool)
@@ -130,9 +131,9 @@ def report(draws: Draws, wanted: int) -> None:
         print(f"{draws.n_draws} of {wanted} draws, {time.process_time():.0f} CPU s", file=sys.stderr, flush=True)
 
 
-def measure(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str) -> dict[str, object]:
+def measure(areas: Areas, district: np.ndarray, truth: np.ndarray, kind: str, seed: int = 2) -> dict[str, object]:
     """Fit a map by its default settings, judges alike."""
-    data = answer(areas, district, truth, kind)
+    data = answer(areas, district, truth, kind, seed)
     began, wall = time.process_time(), time.time()
     fit = FitSettings(seed=1, judges="differ" if kind == "differ" else "alike").run(data, areas, cores=2, watch=report)
     cpu, wall = time.process_time() - began, time.time() - wall
@@ -200,6 +201,16 @@ def main(words: list[str]) -> None:
             areas, district = delaunay(int(size))
             truth = strengths_of(np.random.default_rng(3), areas.graph, kind)
             print(json.dumps(measure(areas, district, truth, kind)))
+        case ["cover", size, kind, maps]:
+            areas, district = delaunay(int(size))
+            truths = [
+                strengths_of(np.random.default_rng(each), areas.graph, kind) for each in range(100, 100 + int(maps))
+            ]
+            rows = pd.DataFrame(
+                [measure(areas, district, truth, kind, 100 + each) for each, truth in enumerate(truths)]
+            )[["coverage", "coverage_in_districts"]]
+            found = {"maps": len(rows), **rows.mean().round(4), "standard error": round(rows["coverage"].sem(), 4)}
+            keep(f"{int(size):,}, {kind}, covered", found)
         case ["one", size, kind]:
             keep(f"{int(size):,}, {kind}", run_alone("alone", size, kind))
         case _:
