@@ -46,7 +46,7 @@ def keep_promises(**_: object) -> None:
 def remove_due() -> list[Act]:
     """Hide the answers of every study whose last day is over, for `erase_hidden`; return the certificates."""
     due = Study.objects.filter(answers_until__lt=timezone.now().date(), answers_removed_at=None)
-    return [certificate for study in due if (certificate := _remove_if_due(study.pk))]
+    return [certificate for study in due if (certificate := _remove_if_due(study.pk)) is not None]
 
 
 def hide_answers(study: Study) -> Act:
