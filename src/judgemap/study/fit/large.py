@@ -30,9 +30,9 @@ ENOUGH_OVERLAP = 0.5
 """The least share of areas that two judges have met, for judges to be told apart unless that is asked for."""
 LEAST_MEMORY = 500_000_000
 """Bytes for the program itself, the map and tables of results."""
-BYTES_AN_ANSWER = 1_000
-"""For each answer while comparisons.csv is read, and afterwards: a row of text first, then its columns, and its share
-of the curvature and of its factor."""
+BYTES_AN_ANSWER = 1_500
+"""For each answer while comparisons.csv is read, and afterwards: a row of text first, then its columns, its share of the
+curvature and of its factor, and of judges' views."""
 BYTES_A_VALUE = 6
 """For each draw of each area: four, and half as many while they are assessed."""
 
@@ -41,7 +41,7 @@ def needed_memory(n_areas: int, n_answers: int, plan: Plan) -> int:
     """Estimate the bytes that a fit of a large map needs: one and a half times the draws, and the answers.
 
     >>> round(needed_memory(32_844, 1_000_000, Plan(chains=16, draws=300)) / 1e9, 1)
-    2.4
+    2.9
     """
     return LEAST_MEMORY + BYTES_AN_ANSWER * n_answers + BYTES_A_VALUE * plan.chains * plan.draws * n_areas
 
@@ -72,7 +72,7 @@ def check_memory(n_areas: int, n_answers: int, plan: Plan, memory: float | None 
     ``memory`` is in gigabytes; None means whatever is free.
 
     >>> check_memory(32_844, 10**6, Plan(chains=16, draws=250, most=2000), memory=4).most
-    792
+    634
     """
     limit = free_memory() if memory is None else memory * GIGABYTE
     needed = needed_memory(n_areas, n_answers, plan)
