@@ -48,7 +48,7 @@ def data(areas) -> jm.Comparisons:
     left = rng.integers(0, 16, 120)
     right = (left + rng.integers(1, 16, 120)) % 16
     outcomes = rng.choice(["left", "right", "tie", "skipped"], 120, p=[0.5, 0.3, 0.1, 0.1])
-    judges = [*rng.choice(["Ann Archer", "Bob Baker"], 119), "Cleo Carter"]
+    judges = [*rng.choice(["Ann Archer", "Bob Baker"], 119), "=Cleo Carter"]
     seconds = np.where(np.arange(120) % 7 == 0, np.nan, rng.lognormal(1, 1, 120))
     return jm.Comparisons.from_words(areas.ids, judges, left, right, outcomes.tolist(), seconds, winner_is="higher")
 
@@ -140,6 +140,7 @@ def test_judges_names_are_nowhere_unless_kept(data, fit, tmp_path):
             texts = {name: opened.read(name) for name in opened.namelist()}
         for name in ("comparisons.csv", "fit.json"):
             assert (b"Cleo Carter" in texts[name]) is there
+        assert (b"\n'=Cleo Carter," in texts["comparisons.csv"]) is there, "no spreadsheet runs a name"
         assert any(b"Ann Archer" in text for text in texts.values()) is there
     assert json.loads(texts["fit.json"])["data"]["sha256"] == data.digest()
 

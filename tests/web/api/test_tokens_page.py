@@ -62,10 +62,12 @@ def test_a_revoked_token_is_refused_at_once(owned, people, client):
     assert client.get("/api/v1/studies", headers=header).status_code == 401
 
 
-def test_another_researchers_token_cannot_be_revoked(owned, draft, people, clients):
+@pytest.mark.parametrize("reach", ["study", "all"])
+def test_another_researchers_token_is_not_seen_and_cannot_be_revoked(owned, draft, people, clients, reach):
     draft.owner = people["stranger"]
     draft.save()
-    make_token(draft, people["stranger"], name="theirs", scopes=["study:read"], days=30)
+    make_token(draft, people["stranger"], name="theirs", scopes=["study:read"], days=30, reach=reach)
+    assert not clients["owner"].get(PAGE).context["tokens"]
     clients["owner"].post(f"{PAGE}/revoke", {"token": ApiToken.objects.get().pk})
     assert ApiToken.objects.count() == 1
 

@@ -92,6 +92,10 @@ def test_large_jobs_run_one_at_a_time(fits_of, monkeypatch):
     assert {jobs.claim_next("fits"), jobs.claim_next("fits")} == {first, small}
     assert jobs.claim_next("fits") is None
     FitRun.objects.filter(pk=first.pk).update(status="done")
+    draft = Draft.objects.create(copy_of=first.study, status="running")
+    with monkeypatch.context() as patch:
+        patch.setattr(Draft, "LARGE", draft.effort())
+        assert jobs.claim_next("fits") is None, "whatever its lane"
     assert jobs.claim_next("fits") == second
 
 

@@ -86,7 +86,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:  # noqa: ANN401, ARG002
         """Count failed sign-ins only by email address: allauth adds the Host header, which anybody can vary."""
-        return str(credentials.get("email", "")).lower()
+        return str(credentials.get("email", ""))
 
 
 class SecondStepAdapter(DefaultMFAAdapter):  # type: ignore[misc]
