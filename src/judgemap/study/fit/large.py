@@ -31,8 +31,8 @@ ENOUGH_OVERLAP = 0.5
 LEAST_MEMORY = 500_000_000
 """Bytes for the program itself, the map and tables of results."""
 BYTES_AN_ANSWER = 1_500
-"""For each answer while comparisons.csv is read, and afterwards: a row of text first, then its columns, its share of the
-curvature and of its factor, and of judges' views."""
+"""For each answer while comparisons.csv is read, and afterwards: a row of text first, then its columns, its share of
+the curvature and of its factor, and of judges' views."""
 BYTES_A_VALUE = 6
 """For each draw of each area: four, and half as many while they are assessed."""
 
