@@ -10,6 +10,8 @@ import pytest
 from django.core.management import call_command
 
 from judgemap.errors import StudyError
+from judgemap.web.accounts.actions import check_key
+from judgemap.web.accounts.models import ServerKey
 from judgemap.web.judge import joining
 from judgemap.web.judge.models import Answer, Judge
 from judgemap.web.server import backup
@@ -21,7 +23,8 @@ pytestmark = pytest.mark.usefixtures("scratch")
 
 @pytest.fixture
 def made(scratch, judge, tmp_path):
-    """A backup of a study with a judge and two answers."""
+    """A backup of a study with a judge and two answers, from a server that has started."""
+    check_key()
     for outcome in ("left", "tie"):
         judge.answer(outcome)
     backup.back_up(tmp_path / "made.sqlite3")
@@ -60,6 +63,8 @@ def test_a_backup_is_restored_whole_and_only_into_an_empty_database(made):
             backup.restore(made, copy)
         call_command("flush", interactive=False, verbosity=0)
         backup.restore(made, copy)
+    assert not ServerKey.objects.exists(), "the next server has its own"
+    check_key()
     assert backup.fingerprints("default") == before
     assert seal.entry > 0
     joining.invite(Study.objects.get(), 1)  # the next keys are free
