@@ -137,6 +137,8 @@ def test_each_judge_is_asked_by_the_population_and_their_own_answers(judge, visi
     assert mine[sides[0]] < theirs[sides[0]], "a pair that this judge has answered tells less"
     drawn = [pairs.next_pair(np.random.default_rng(1), find_judge(each.token)) for each in (judge, other)]
     assert all(0 < pair.probability < 1 for pair in drawn)
+    Pair.objects.filter(pk=shown[0].pk).update(practice=True)
+    assert [len(each) for each in pairs._own_answers(Judge.objects.get(name=judge.name))] == [2, 2], "without practice"
 
 
 def test_unknown_areas_are_not_asked_by_the_population_either(judge, population):

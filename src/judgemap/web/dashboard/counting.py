@@ -220,7 +220,7 @@ def count(study: Study) -> Counted:
         rows, names = np.frombuffer(kept[0], ROW), kept[1]
     else:
         names = [facts.name for facts in judges]
-        rows = _rows_at(study.pk, tuple(names), _stamp(study, judges))
+        rows = _rows_at(study.pk, tuple(names), _stamp(study))
     return _counted(study, judges, rows, names)
 
 
@@ -242,11 +242,11 @@ def _withdrawn(judges: list[JudgeFacts]) -> int:
     return sum(each.withdrawn_at is not None for each in judges)
 
 
-def _stamp(study: Study, judges: list[JudgeFacts]) -> tuple[int | None, ...]:
+def _stamp(study: Study) -> tuple[int | None, ...]:
     """Return numbers that change whenever a pair is shown or answered, an answer is changed, or a judge withdraws."""
     answers = Answer.objects.filter(pair__judge__study=study).aggregate(last=Max("pk"), count=Count("pk"))
     shown = Pair.objects.filter(judge__study=study).aggregate(last=Max("pk"), count=Count("pk"))
-    return (*answers.values(), *shown.values(), _withdrawn(judges))
+    return (*answers.values(), *shown.values())
 
 
 @lru_cache(maxsize=4)
