@@ -192,7 +192,7 @@ def test_stationarity_catches_bugs_in_carry(bug):
 @pytest.mark.parametrize("bug", quick_and_slow(ITERATION_BUGS, "κ0 forgotten in f"))
 def test_stationarity_catches_bugs_in_iterations(bug):
     code = plain(compiled, COARSE | ITERATION_BUGS[bug])
-    caught = stationarity(np.random.default_rng(37), whole_iterations(code), LOOSE, replicates=500) > 1
+    caught = stationarity(np.random.default_rng(37), whole_iterations(code), LOOSE, replicates=1500) > 1
     assert caught == (bug != "none")
 
 
