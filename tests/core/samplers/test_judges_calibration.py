@@ -54,8 +54,12 @@ class Setting:
         values |= {f"strength_{i}²": panel.strengths[i] ** 2 for i in range(3)}
         values |= panel.scales
         shown = {"view": panel.views[:, 0] - panel.views[:, 2], "side": panel.side, "attention": panel.attention - 1}
-        parts = {"view": self.parts.disagreement, "side": self.parts.side, "attention": self.parts.attention}
-        for name in (name for name, part in parts.items() if part is not None):
+        there = {
+            "view": self.parts.disagreement is not None,
+            "side": self.parts.side,
+            "attention": self.parts.attention,
+        }
+        for name in (name for name, part in there.items() if part):
             values[name] = np.arctan(shown[name][0])
             values[f"|{name}|"] = np.abs(np.arctan(shown[name])).mean()
             values[f"{name} with the map"] = np.arctan(shown[name][1] * (panel.strengths[0] - panel.strengths[2]))
