@@ -8,7 +8,7 @@ import sys
 import tomllib
 import zipfile
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from judgemap.core.model.graph import AreaGraph
 from judgemap.errors import StudyError
 from judgemap.geo.maps import Areas
 from judgemap.study.data.definition import parse_definition
-from judgemap.web.judge.comparisons import load_comparisons
+from judgemap.web.judge.comparisons import History, load_comparisons
 from judgemap.web.judge.models import Pair
 from judgemap.web.people import export
 from judgemap.web.people.export import export_study
@@ -46,6 +46,16 @@ def exported(study, tmp_path):
 
 def rows(data: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(data.decode())))
+
+
+def test_an_answer_counts_from_its_own_moment_on(judge):
+    judge.answer("left")
+    history = History.read(editing.find_study("wards"))
+    (answered,) = (datetime.fromtimestamp(at / 10**6, UTC) for at in history.answered if at >= 0)
+    given = [
+        int((history.last(answered - early).answer >= 0).sum()) for early in (timedelta(), timedelta(microseconds=1))
+    ]
+    assert given == [1, 0]
 
 
 def test_every_shown_pair_is_there_the_unanswered_too(judge, exported):
