@@ -85,6 +85,30 @@ def test_carrying_back_undoes_carrying(bug):
     assert (len(seen[0]) == len(seen[1]) == 1) == (bug == "none")
 
 
+SUMS = {
+    "none": {},
+    "a square moved once for all areas": {"+ n * shift * shift": "+ shift * shift"},
+    "a total moved once for all areas": {'total = tree["total"] + n * shift': 'total = tree["total"] + shift'},
+}
+
+
+@pytest.mark.parametrize("bug", SUMS)
+def test_sums_of_clusters_follow_the_trees_that_are_carried(bug):
+    """Trees of several areas move at a time."""
+    code, table, rng = plain(compiled, SUMS[bug]), tables(TIGHT), np.random.default_rng(74)
+    comparisons = clusters._comparisons(simulate_counts(rng, np.zeros(6), 4))
+    areas, records, score = np.zeros(6, code.AREA), np.zeros(6, code.CLUSTER), np.empty(6)
+    n_clusters = code.plant(areas, records, np.array([0, 0, 1, 3, 3, 4]), rng.standard_normal(6), table)
+    for _ in range(60):
+        compiled.score_likelihood(comparisons, areas["x"].copy(), score)
+        code.carry(rng, areas, records, n_clusters, comparisons, table, score)
+        n_clusters = len(set(areas["label"]))
+    x, label = areas["x"], areas["label"]
+    kept = [[records["total"][k], records["square"][k]] for k in label]
+    right = np.allclose(kept, [[x[label == k].sum(), (x[label == k] ** 2).sum()] for k in label])
+    assert right == (bug == "none")
+
+
 FORGETFUL = {
     "none": {},
     "f of the cluster that it leaves": {'gain += rest["log_f"] - new["log_f"]': 'gain -= new["log_f"]'},
