@@ -1,9 +1,13 @@
 """The Gaussian approximation against quadrature, and Newton's search for a mode."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 
 import judgemap as jm
+from judgemap.core import approximate
 from judgemap.core.approximate import climb, find_mode, gaussian
 from judgemap.core.model.counts import count_pairs
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, communicability, independent
@@ -50,6 +54,18 @@ def test_the_variance_agrees_with_the_strengths():
     found = gaussian(model)
     size = found.mean @ found.mean + np.trace(found.covariance)
     assert found.variance == pytest.approx((3.0 + size / 2) / (2.0 + 10), rel=0.01)
+
+
+def test_laplace_knows_the_variance_as_gaussian_data_do():
+    """Where g says how much is known about a direction, r ~ N(0, g + g²α²)."""
+    model, g, r = two_areas(1, 1, 1.0), np.array([0.3, 2.0, 9.0]), np.array([1.0, -3.0, 20.0])
+    model, tau = replace(model, variance=InverseGamma(2.0, 3.0)), np.linspace(-12, 14, 5001)
+    log_density = stats.norm.logpdf(r, scale=np.sqrt(g + g**2 * np.exp(tau)[:, None])).sum(axis=1)
+    log_density += stats.invgamma.logpdf(np.exp(tau), 2.0, scale=3.0) + tau
+    weight = np.exp(log_density - log_density.max()) / np.exp(log_density - log_density.max()).sum()
+    mean = weight @ tau
+    expected = mean, np.sqrt(weight @ (tau - mean) ** 2)
+    assert approximate._log_variance_moments(model, g, r) == pytest.approx(expected, abs=1e-3)
 
 
 def test_draws_have_its_moments():

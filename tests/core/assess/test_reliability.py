@@ -96,6 +96,16 @@ def test_separation_nears_the_squared_correlation_with_the_truth():
     assert abs(np.mean(small)) > 0.03
 
 
+def test_another_panel_estimates_as_its_own_answers_say():
+    """λ ~ N(0, I), and a panel knows j about each area: m′ = (jλ + √j z)/(1 + j). Noise of the wrong size is 0.06 away."""
+    rng, n, j = np.random.default_rng(5), 40, 1.0
+    mean = np.sqrt(j / (1 + j)) * rng.standard_normal(n)
+    draws = mean + rng.standard_normal((6000, n)) / np.sqrt(1 + j)
+    theirs = (j * draws + np.sqrt(j) * rng.standard_normal(draws.shape)) / (1 + j)
+    expected = np.mean([np.corrcoef(mean, each)[0, 1] ** 2 for each in theirs])
+    assert another_panel(rng, draws, np.eye(n)).mean() == pytest.approx(expected, abs=0.02)
+
+
 def test_another_panel_with_fewer_draws_than_areas():
     """Estimate and error have equal variances, so that the two panels' r² is about 0.2; 30 draws of 40 areas say so."""
     rng = np.random.default_rng(1)
