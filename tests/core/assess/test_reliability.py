@@ -97,7 +97,7 @@ def test_separation_nears_the_squared_correlation_with_the_truth():
 
 
 def test_another_panel_estimates_as_its_own_answers_say():
-    """λ ~ N(0, I), and a panel knows j about each area: m′ = (jλ + √j z)/(1 + j). Noise of the wrong size is 0.06 away."""
+    """λ ~ N(0, I), and a panel knows j about each area: m′ = (jλ + √j z)/(1 + j)."""
     rng, n, j = np.random.default_rng(5), 40, 1.0
     mean = np.sqrt(j / (1 + j)) * rng.standard_normal(n)
     draws = mean + rng.standard_normal((6000, n)) / np.sqrt(1 + j)
