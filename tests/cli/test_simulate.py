@@ -35,7 +35,9 @@ def test_writes_sets_and_a_table(judgemap, edges, tmp_path, study):
 
 def test_quick_and_json(judgemap, edges, tmp_path):
     words = ["simulate", "scheduling", *edges, "--quick", "--sets", "1", "--cores", "1", "--json", "-o"]
-    one, two = (json.loads(judgemap(*words, tmp_path / name).out) for name in ("one", "two"))
+    said = [judgemap(*words, tmp_path / name).out for name in ("one", "two")]
+    one, two = (json.loads(each, parse_constant=pytest.fail) for each in said)
+    assert one["summary"][0]["sets"] == 1, "one set has no standard error, and JSON no nan"
     assert one["settings"]["draws"] == 100
     assert one["settings"]["comparisons"] == 500
     assert one["seed"] != two["seed"], "a seed is drawn and told"

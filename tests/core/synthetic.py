@@ -128,3 +128,18 @@ def panel_study(covariance, parts, answers, *, differ=False):
     panel.scales["tie_chance"] = 0.2
     counts = simulate_panel(rng, panel, TieRule.RAO_KUPPER, np.array(answers))
     return PanelModel(counts, covariance, InverseGamma(), parts)
+
+
+def kicking_evenly(look):
+    """Travel by the trapezium rule, with a look at q after each rotation, as compiled code should."""
+
+    def travel(state, momentum, turn, kicks):
+        cos, sin = np.cos(turn / kicks), np.sin(turn / kicks)
+        for _ in range(kicks):
+            momentum += turn / kicks / 2 * state.residual
+            q, state = state.q, look(cos * state.q + sin * momentum)
+            momentum[:] = cos * momentum - sin * q
+            momentum += turn / kicks / 2 * state.residual
+        return state
+
+    return travel

@@ -16,6 +16,7 @@ from judgemap.geo.maps import Areas
 from judgemap.study.data.comparisons import Comparisons, Direction, read_comparisons
 from judgemap.study.fit.folder import check_file, check_folder, check_new, write_whole
 from judgemap.study.fit.priors import PLAIN, PRIORS, prior_covariance
+from judgemap.study.fit.record import json_value
 from judgemap.study.fit.result import Fit
 from judgemap.study.fit.settings import FitSettings
 
@@ -176,7 +177,8 @@ def compare(
     if output is not None:
         write_whole(output, judged.table.to_csv(index=False).encode())
     if as_json:
-        typer.echo(json.dumps({"models": judged.table.to_dict("records"), "words": judged.words}, ensure_ascii=False))
+        told = json_value({"models": judged.table.to_dict("records"), "words": judged.words})
+        typer.echo(json.dumps(told, ensure_ascii=False))
     else:
         typer.echo(f"{judged.table.round(1).to_string(index=False)}\n\n{judged.words}")
 

@@ -221,8 +221,11 @@ def _simulate(
 def _tell(results: "Results", areas: Areas, run: Run) -> None:
     name, summary = results.job.experiment.name, results.summary()
     if run.as_json:
+        from judgemap.study.fit.record import json_value
+
         record = {**results.job.record(), "sets": len(results.sets), "cpu_seconds": round(results.cpu_seconds, 1)}
-        typer.echo(json.dumps({**record, "summary": summary.to_dict("records")}, indent=2, ensure_ascii=False))
+        told = json_value({**record, "summary": summary.to_dict("records")})
+        typer.echo(json.dumps(told, indent=2, ensure_ascii=False))
         return
     typer.echo(f"{name.capitalize()}, {len(results.sets):,} sets, {len(areas):,} areas, seed {results.job.seed}.\n")
     typer.echo(f"{_table(summary)}\n")

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.template.loader import get_template
 from django.template.utils import get_app_template_dirs
-from django.urls import get_resolver
+from django.urls import reverse
 from django.utils.translation import override
 
 from judgemap.core.threads import one_thread
@@ -19,9 +19,9 @@ from judgemap.web.server.supervise import NO_WORKERS, SERVER, end_with_server
 
 def load_pages() -> None:
     """Load every page and its templates, more than a second's work, before anybody waits for one."""
-    for language, _ in settings.LANGUAGES:
+    for language in dict(settings.LANGUAGES):
         with override(language):
-            _ = get_resolver().reverse_dict
+            reverse("studies:list")
     for folder in get_app_template_dirs("templates"):
         if folder.is_relative_to(Path(__file__).parent):
             for path in folder.rglob("*.html"):

@@ -1,6 +1,7 @@
 """The compiled posterior of a panel against its equations, slopes against differences, and moves of judges."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,14 +9,13 @@ from cluster_exactness import plain
 from judges_quadrature import log_chances
 from scipy import stats
 from scipy.special import expit, logsumexp
-from synthetic import delaunay_map
+from synthetic import delaunay_map, kicking_evenly
 from test_judges_pilot import MAP, study
 
 from judgemap.core.model.judges import Parts, Reach
 from judgemap.core.model.outcomes import TieRule, Wins
 from judgemap.core.samplers.judges import compiled, hmc, layout
 from judgemap.core.samplers.judges.target import parameters, roughness
-from judgemap.core.samplers.split_hmc import Split
 
 REACH = Reach.on(delaunay_map(12))
 PARTS = {
@@ -149,11 +149,15 @@ def test_a_wrong_density_is_caught(bug, in_double):
     assert density_error(parts) > 1e-2
 
 
-def test_compiled_trajectories_are_those_of_split_hmc(monkeypatch):
+def test_compiled_trajectories_look_at_every_point(monkeypatch):
     target = bent(PARTS["all but reach"])
     start = hmc.start(np.random.default_rng(1), target, target.noise(np.random.default_rng(2), 5))
     moved = hmc.trajectory(np.random.default_rng(3), target, start, 5)
-    monkeypatch.setattr(hmc, "Split", lambda *given, **named: Split(*given, **named | {"travel": None}))
+
+    def looking(posterior, *given):
+        return kicking_evenly(lambda q: hmc.look(SimpleNamespace(posterior=posterior), q))(*given)
+
+    monkeypatch.setattr(hmc, "_travel", looking)
     by_steps = hmc.trajectory(np.random.default_rng(3), target, start, 5)
     assert np.any(moved.q != start.q)
     np.testing.assert_allclose(moved.q, by_steps.q, rtol=1e-8, atol=1e-8)

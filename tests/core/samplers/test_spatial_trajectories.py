@@ -1,9 +1,10 @@
-"""Compiled trajectories are those of `split_hmc.step`, draw by draw, to 1e-10."""
+"""Compiled trajectories are those that look at every point by itself, draw by draw, to 1e-10."""
 
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from synthetic import kicking_evenly
 
 from judgemap.core.model.counts import PairCounts, count_pairs
 from judgemap.core.model.prior import FixedVariance, InverseGamma, Model, VariancePrior, independent
@@ -37,7 +38,7 @@ def step_by_step(target: hmc.SpatialTarget, kicks: int) -> Kernel:
     def log_joint(state: hmc.SpatialState, momentum: FloatArray) -> FloatArray:
         return state.log_density - (momentum**2).sum(axis=0) / 2
 
-    split = split_hmc.Split(noise, lambda q, height: look(target.posterior, q), log_joint)
+    split = split_hmc.Split(noise, log_joint, kicking_evenly(lambda q: look(target.posterior, q)))
     return by_steps(
         hmc.transition(target, kicks).init,
         lambda rng, state: split_hmc.step(rng, split, state, kicks),

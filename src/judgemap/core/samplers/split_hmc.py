@@ -1,16 +1,17 @@
 """Split Hamiltonian Monte Carlo, many chains at a time: what the samplers of maps, judges and large maps share.
 
 A sampler brings coordinates q in which its posterior p is nearly N(c, I), or the equivalent for another mass: a `Split`
-says how momenta v are drawn and what p is like at q. A trajectory follows the Gaussian part exactly and is kicked by
-what that leaves of the gradient, the residual r(q) = ∇log p(q) + q − c:
+says how momenta v are drawn, what p(q, v) is, and how a trajectory travels. That follows the Gaussian part exactly and
+is kicked by what this leaves of the gradient, the residual r(q) = ∇log p(q) + q − c:
 
     kick      v ← v + ω r(q)                                                  before, between and after rotations
     rotation  (q − c, v) ← ((q − c) cos θ + v sin θ, v cos θ − (q − c) sin θ)
-    proposal  accepted with probability min(1, p(q', v')/p(q, v))             exact for any θ and any residual
+    proposal  accepted with probability min(1, p(q', v')/p(q, v))             exact for any θ, ω and residual
 
 All rotations together cover about a quarter turn, after which the Gaussian part has forgotten where it started. Kicks
-are a quadrature of the residual along the way: by the trapezium rule at equal angles, as here, or at the nodes of Gauss
-and Lobatto and with their weights, whose error is of a higher order where the residual is small and smooth.
+are a quadrature of the residual along the way. Compiled trajectories follow the trapezium rule: kicks at equal angles,
+half as strong at both ends. Those of large maps (`kicking`) follow Gauss and Lobatto's, whose error is of a higher
+order if the residual is small and smooth.
 Sources: Shahbaba, Lan, Johnson and Neal (2014), Split Hamiltonian Monte Carlo, Statistics and Computing 24; Laskar and
 Robutel (2001), High order symplectic integrators for perturbed Hamiltonian systems, Celestial Mechanics 80.
 """
@@ -47,53 +48,21 @@ def jitter(rng: np.random.Generator, chains: int) -> FloatArray:
     return 1 + JITTER * rng.uniform(-1, 1, chains)
 
 
-class Rule(NamedTuple):
-    """A quadrature over a trajectory: how far it rotates between kicks, and how strong these are, as shares of it."""
-
-    gaps: FloatArray
-    weights: FloatArray
-
-
-def trapezium(rotations: int) -> Rule:
-    """Kick at equal angles."""
-    weights = np.full(rotations + 1, 1 / rotations)
-    weights[[0, -1]] /= 2
-    return Rule(np.full(rotations, 1 / rotations), weights)
-
-
-@cache
-def lobatto(rotations: int) -> Rule:
-    """Kick at both ends and at the extrema of a Legendre polynomial: exact for powers up to 2 rotations − 1.
-
-    >>> rule = lobatto(2)
-    >>> rule.gaps.round(3).tolist(), rule.weights.round(3).tolist()
-    ([0.5, 0.5], [0.167, 0.667, 0.167])
-    """
-    polynomial = Legendre.basis(rotations)
-    nodes = np.concatenate([[-1.0], np.sort(polynomial.deriv().roots().real), [1.0]])
-    return Rule(np.diff(nodes) / 2, 1 / (rotations * (rotations + 1) * polynomial(nodes) ** 2))
-
-
 class Split(NamedTuple):
     """A posterior as `step` sees it."""
 
     noise: Callable[[np.random.Generator, int], FloatArray]
     """(rng, chains) → momenta."""
-    look: Callable[..., Any]
-    """(q, height=whether log p is needed) → state; its acceptance and divergences are not used."""
     log_joint: Callable[[Any, FloatArray], FloatArray]
     """(state, momentum) → log p(q, v) of each chain, up to a constant."""
+    travel: Callable[..., Any]
+    """(state, momentum, angle of all rotations together, kicks) → state, changing the momentum."""
     turns: Callable[[np.random.Generator, int], FloatArray | float] = jitter
-    centre: FloatArray | None = None
-    """c, if it is not 0."""
-    rule: Callable[[int], Rule] = trapezium
-    travel: Callable[..., Any] | None = None
-    """(state, momentum, angle, kicks) → state, changing the momentum: all kicks and rotations at once, if compiled."""
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def step(rng: np.random.Generator, split: Split, state: S, kicks: int) -> S:
-    """Propose by one trajectory of ``kicks`` rotations between half kicks; each chain accepts or stays.
+    """Propose by one trajectory of ``kicks`` rotations; each chain accepts or stays.
 
     A trajectory may overflow; then its chain stays where it is, and the proposal counts as broken down.
     """
@@ -102,29 +71,49 @@ def step(rng: np.random.Generator, split: Split, state: S, kicks: int) -> S:
     momentum = split.noise(rng, chains)
     before = split.log_joint(state, momentum)
     # 2. Kick and rotate.
-    turn = QUARTER_TURN * split.turns(rng, chains)
-    if split.travel is not None:
-        now = split.travel(state, momentum, turn / kicks, kicks)
-    else:
-        now, (gaps, weights) = state, split.rule(kicks)
-        momentum += weights[0] * turn * now.residual
-        for kick in range(1, kicks + 1):
-            angle = gaps[kick - 1] * turn
-            q = rotate(now.q, momentum, np.cos(angle), np.sin(angle), split.centre)
-            now = split.look(q, height=kick == kicks)
-            momentum += weights[kick] * turn * now.residual
+    now = split.travel(state, momentum, QUARTER_TURN * split.turns(rng, chains), kicks)
     # 3. Accept or reject by the error of the energy.
     return settle(rng, state, now, split.log_joint(now, momentum) - before)
 
 
-def rotate(
-    q: FloatArray, momentum: FloatArray, cos: FloatArray, sin: FloatArray, centre: FloatArray | None
-) -> FloatArray:
+def kicking(look: Callable[..., S], centre: FloatArray) -> Callable[[S, FloatArray, FloatArray, int], S]:
+    """Return a `Split.travel` that looks at p after each rotation; c is the ``centre``.
+
+    ``look`` is (q, height=whether log p is needed) → state; its acceptance and divergences are not used.
+    """
+
+    def travel(state: S, momentum: FloatArray, turn: FloatArray, kicks: int) -> S:
+        gaps, weights = lobatto(kicks)
+        momentum += weights[0] * turn * state.residual
+        for kick in range(1, kicks + 1):
+            q = rotate(state.q, momentum, gaps[kick - 1] * turn, centre)
+            state = look(q, height=kick == kicks)
+            momentum += weights[kick] * turn * state.residual
+        return state
+
+    return travel
+
+
+@cache
+def lobatto(rotations: int) -> tuple[FloatArray, FloatArray]:
+    """Return how far to rotate between kicks, and how strong these are, as shares of the whole angle.
+
+    Kicks are at both ends and at the extrema of a Legendre polynomial: exact for powers up to 2 rotations − 1.
+
+    >>> gaps, weights = lobatto(2)
+    >>> gaps.round(3).tolist(), weights.round(3).tolist()
+    ([0.5, 0.5], [0.167, 0.667, 0.167])
+    """
+    polynomial = Legendre.basis(rotations)
+    nodes = np.concatenate([[-1.0], np.sort(polynomial.deriv().roots().real), [1.0]])
+    return np.diff(nodes) / 2, 1 / (rotations * (rotations + 1) * polynomial(nodes) ** 2)
+
+
+def rotate(q: FloatArray, momentum: FloatArray, angle: FloatArray, centre: FloatArray) -> FloatArray:
     """Return the new q, and change the momentum in place. Arrays can be large, so few are made."""
-    away = q if centre is None else q - centre
+    cos, sin, away = np.cos(angle), np.sin(angle), q - centre
     turned, other = cos * away, sin * momentum
-    if centre is not None:
-        turned += centre
+    turned += centre
     turned += other
     np.multiply(away, sin, out=other)
     momentum *= cos

@@ -625,7 +625,7 @@ def look(at: Posterior, q: FloatArray, residual: FloatArray, height: bool) -> Fl
 def travel(
     at: Posterior, q: FloatArray, residual: FloatArray, momentum: FloatArray, angle: float, kicks: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Kick and rotate, as `split_hmc.step` does; change the momentum in place, and return q, residual and log p."""
+    """Kick at equal angles and rotate (see `split_hmc`), changing the momentum; return q, residual and log p."""
     q, residual, density = q.copy(), residual.copy(), np.zeros(q.shape[1])
     cos, sin = math.cos(angle), math.sin(angle)
     for kick in range(kicks):

@@ -241,18 +241,17 @@ def trajectory(
 
     split = Split(
         target.noise,
-        lambda q, **_: look(target, q),
         log_joint,
-        turns=lambda rng, _chains: float(rng.uniform(*turns)),
-        travel=partial(_travel, target.posterior),
+        partial(_travel, target.posterior),
+        lambda rng, _chains: float(rng.uniform(*turns)),
     )
     return JudgesState(split_hmc.step(rng, split, chains, kicks), _seed(rng), rough, state.restarts)
 
 
-def _travel(posterior: "Posterior", state: HMCState, momentum: FloatArray, angle: float, kicks: int) -> HMCState:
+def _travel(posterior: "Posterior", state: HMCState, momentum: FloatArray, turn: float, kicks: int) -> HMCState:
     from judgemap.core.samplers.judges import compiled
 
-    moved = compiled.travel(posterior, state.q, state.residual, momentum, angle, kicks)
+    moved = compiled.travel(posterior, state.q, state.residual, momentum, turn / kicks, kicks)
     return HMCState(*moved, state.acceptance, state.divergences)
 
 

@@ -712,7 +712,7 @@ def trajectory(rng: np.random.Generator, target: SparseTarget, state: SparseStat
     def at(q: FloatArray, *, height: bool) -> SparseState:
         return look(target, q, state.log_variance, height=height)
 
-    split = split_hmc.Split(noise, at, log_joint, centre=target.mass.centre, rule=split_hmc.lobatto)
+    split = split_hmc.Split(noise, log_joint, split_hmc.kicking(at, target.mass.centre))
     return split_hmc.step(rng, split, state, kicks)
 
 

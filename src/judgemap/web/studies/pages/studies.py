@@ -37,7 +37,7 @@ LONG = 8
 """A list with at least this many studies can be searched."""
 LONGEST_LOG = 500
 BUSY_FOR = timedelta(minutes=1)
-"""A judge's answers keep them busy for less than this, whatever the permitted pace."""
+"""Longer than answers keep a judge busy: `answering.BURST` and the time that one answer is permitted."""
 
 
 class DeleteForm(StudyForm):
